@@ -1,0 +1,162 @@
+//! Claiming an Update.
+//!
+//! ```text
+//! claim ──ok──> processing (owner, fence+1, lease)
+//!    └──refused, expired record──> claim afresh, old outcome removed, fence kept
+//!    └──refused──> the domain reads why, off the item that came with the refusal
+//! ```
+
+use aws_sdk_dynamodb::types::ReturnValue;
+use penstock_domain::ledger::{ClaimRequest, Fence, LEASE_MARGIN, Owner, Refusal, judge_refusal};
+use penstock_ports::{Claim, ClaimAs, PortError, Subject, TakeOver};
+
+use super::expression::{Write, Written};
+use super::{ITEM_VERSION, Item, Ledger, item, read_record, update_pk};
+use crate::hooks::point;
+
+/// What every claim sets. The subject is written each time: the first claim makes the record.
+const SUBJECT: &str = "#v = :v, #key = :key, #bot_id = :bot_id, #update_id = :update_id, #kind = :kind, \
+                       #group = :group, #received_at = :received_at, #trace_id = :trace_id, #redrive = :redrive, \
+                       #digest = :digest, #expires_at = :expires_at";
+const LEASE: &str = "#state = :processing, #owner = :owner, #lease_until = :lease_until";
+
+pub(crate) fn subject_values(write: Write, subject: &Subject, redrive: u32, expires_at: i64) -> Write {
+    write
+        .number("v", ITEM_VERSION)
+        .text("key", subject.key.as_str())
+        .number("bot_id", subject.bot_id)
+        .number("update_id", subject.update_id)
+        .text("kind", subject.kind.name())
+        .text("group", subject.group.0.as_str())
+        .number("received_at", subject.received_at)
+        .text("trace_id", subject.trace_id.as_str())
+        .number("redrive", redrive)
+        .number("expires_at", expires_at)
+}
+
+impl Ledger {
+    fn lease(&self, subject: &Subject, request: &ClaimRequest) -> Write {
+        let expires_at = self.retention.expires_at(1, request.now);
+        subject_values(Write::to(update_pk(&subject.key), "LEDGER"), subject, request.redrive, expires_at)
+            .text("digest", request.digest.to_string())
+            .text("processing", "processing")
+            .text("owner", request.owner.0.as_str())
+            .number("lease_until", request.lease_until)
+            .number("one", 1)
+    }
+
+    pub(crate) async fn claim_update(&self, subject: &Subject, request: &ClaimRequest) -> Result<Claim, PortError> {
+        const OPERATION: &str = "ledger.claim";
+        let claimable = "attribute_not_exists(pk) OR (#expires_at >= :now_s AND #redrive = :redrive AND #digest = :digest \
+                         AND (#state = :pending OR (#state IN (:retrying, :deferred) AND #next_at <= :now)))";
+        let write = self
+            .lease(subject, request)
+            .number("zero", 0)
+            .number("now", request.now)
+            .number("now_s", request.now.as_millis().div_euclid(1000))
+            .text("pending", "pending")
+            .text("retrying", "retrying")
+            .text("deferred", "deferred")
+            .update(&format!(
+                "SET {SUBJECT}, {LEASE}, #fence = if_not_exists(#fence, :zero) + :one, \
+                 #attempts = if_not_exists(#attempts, :zero) + :one, #open = if_not_exists(#open, :zero) \
+                 REMOVE #attn_pk, #attn_sk, #next_at"
+            ))
+            .condition(claimable);
+        point("ledger.claim.before");
+        let written = self.write(OPERATION, write, ReturnValue::UpdatedNew).await?;
+        point("ledger.claim.after");
+        let existing = match written {
+            Written::Applied(updated) => return acquired(OPERATION, &request.owner, &updated).map(Claim::Acquired),
+            Written::Refused(existing) => existing.ok_or(PortError::Unavailable {
+                operation: OPERATION,
+                // Refused without an item: it was there and went in between. The next delivery sees it absent.
+                code: "gone".to_owned(),
+            })?,
+        };
+        let record = read_record(OPERATION, &existing)?;
+        if record.expires_at < request.now.as_millis().div_euclid(1000) {
+            return self.claim_expired(subject, request, record.fence).await;
+        }
+        let refusal = judge_refusal(&record, request);
+        if let Refusal::Mine { attempts, fence } = refusal {
+            let owner = request.owner.clone();
+            return Ok(Claim::Acquired(ClaimAs { owner, fence, attempt: attempts }));
+        }
+        Ok(Claim::Refused(refusal, Box::new(record)))
+    }
+
+    /// The record outlived its life but not yet the table's cleaning: begin anew. The fence never goes down.
+    async fn claim_expired(&self, subject: &Subject, request: &ClaimRequest, seen: Fence) -> Result<Claim, PortError> {
+        const OPERATION: &str = "ledger.claim_expired";
+        let write = self
+            .lease(subject, request)
+            .number("zero", 0)
+            .number("seen", seen.0)
+            .number("now_s", request.now.as_millis().div_euclid(1000))
+            .update(&format!(
+                "SET {SUBJECT}, {LEASE}, #fence = #fence + :one, #attempts = :one, #open = :zero \
+                 REMOVE #attn_pk, #attn_sk, #next_at, #intents, #tries, #result, #raw, #raw_rows, #done_at, #dead_at"
+            ))
+            .condition("#expires_at < :now_s AND #fence = :seen");
+        point("ledger.claim.before");
+        let written = self.write(OPERATION, write, ReturnValue::UpdatedNew).await?;
+        point("ledger.claim.after");
+        match written {
+            Written::Applied(updated) => acquired(OPERATION, &request.owner, &updated).map(Claim::Acquired),
+            Written::Refused(Some(existing)) => {
+                let record = read_record(OPERATION, &existing)?;
+                match judge_refusal(&record, request) {
+                    Refusal::Mine { attempts, fence } => {
+                        Ok(Claim::Acquired(ClaimAs { owner: request.owner.clone(), fence, attempt: attempts }))
+                    }
+                    refusal => Ok(Claim::Refused(refusal, Box::new(record))),
+                }
+            }
+            Written::Refused(None) => Err(PortError::Unavailable { operation: OPERATION, code: "gone".to_owned() }),
+        }
+    }
+
+    pub(crate) async fn take_over_update(
+        &self,
+        subject: &Subject,
+        request: &ClaimRequest,
+        seen: Fence,
+    ) -> Result<TakeOver, PortError> {
+        const OPERATION: &str = "ledger.take_over";
+        let write = self
+            .lease(subject, request)
+            .number("seen", seen.0)
+            .number("dead_since", (request.now - LEASE_MARGIN).as_millis())
+            .update(&format!(
+                "SET {SUBJECT}, {LEASE}, #fence = #fence + :one, #attempts = #attempts + :one \
+                 REMOVE #attn_pk, #attn_sk, #next_at"
+            ))
+            .condition("#state = :processing AND #fence = :seen AND #lease_until < :dead_since AND #redrive = :redrive");
+        point("ledger.take_over.before");
+        let written = self.write(OPERATION, write, ReturnValue::UpdatedNew).await?;
+        point("ledger.take_over.after");
+        match written {
+            Written::Applied(updated) => acquired(OPERATION, &request.owner, &updated).map(TakeOver::Acquired),
+            Written::Refused(Some(existing)) => {
+                let record = read_record(OPERATION, &existing)?;
+                Ok(match judge_refusal(&record, request) {
+                    Refusal::Mine { attempts, fence } => {
+                        TakeOver::Acquired(ClaimAs { owner: request.owner.clone(), fence, attempt: attempts })
+                    }
+                    _ => TakeOver::Lost,
+                })
+            }
+            Written::Refused(None) => Ok(TakeOver::Lost),
+        }
+    }
+}
+
+fn acquired(operation: &'static str, owner: &Owner, updated: &Item) -> Result<ClaimAs, PortError> {
+    let unreadable = |what| PortError::Unreadable { operation, what };
+    Ok(ClaimAs {
+        owner: owner.clone(),
+        fence: Fence(item::number(updated, "fence").ok_or_else(|| unreadable("fence"))?),
+        attempt: item::number(updated, "attempts").ok_or_else(|| unreadable("attempts"))?,
+    })
+}

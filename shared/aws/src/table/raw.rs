@@ -1,0 +1,122 @@
+//! Raw bodies: compressed over 8 KiB, in rows of their own over 256 KiB.
+
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
+use penstock_domain::bytes::{COMPRESS_OVER, Placement, ROW_BYTES, placement};
+use penstock_domain::ids::LedgerKey;
+use penstock_ports::PortError;
+
+use super::{ITEM_VERSION, Item, Ledger, item, update_pk};
+use crate::error::port_error;
+use crate::hooks::point;
+
+/// Level of compression: 3 is zstd's own default, quick and close to its best on JSON.
+const ZSTD_LEVEL: i32 = 3;
+/// Longest body that is accepted back (a guard against a forged length).
+const MAX_RAW_BYTES: usize = 4 * 1024 * 1024;
+
+/// A raw body as it is stored: text as it is, or zstd.
+pub(crate) fn pack(raw: &str) -> AttributeValue {
+    if raw.len() > COMPRESS_OVER
+        && let Ok(packed) = zstd::bulk::compress(raw.as_bytes(), ZSTD_LEVEL)
+    {
+        return AttributeValue::B(Blob::new(packed));
+    }
+    AttributeValue::S(raw.to_owned())
+}
+
+/// Reads it back.
+pub(crate) fn unpack(value: &AttributeValue) -> Option<String> {
+    match value {
+        AttributeValue::S(text) => Some(text.clone()),
+        AttributeValue::B(blob) => {
+            let bytes = zstd::bulk::decompress(blob.as_ref(), MAX_RAW_BYTES).ok()?;
+            String::from_utf8(bytes).ok()
+        }
+        _ => None,
+    }
+}
+
+/// What goes into the ledger record for a raw body.
+pub(crate) struct StoredRaw {
+    /// The body itself, if it fits.
+    pub(crate) inline: Option<AttributeValue>,
+    /// How many rows hold it, if not.
+    pub(crate) rows: usize,
+}
+
+impl Ledger {
+    /// Stores the rows of a body that does not fit, before the transition that needs them.
+    pub(crate) async fn store_raw(&self, key: &LedgerKey, raw: &str, expires_at: i64) -> Result<StoredRaw, PortError> {
+        let packed = pack(raw);
+        let bytes = match &packed {
+            AttributeValue::B(blob) => blob.as_ref(),
+            _ => return Ok(StoredRaw { inline: Some(packed), rows: 0 }),
+        };
+        let Placement::Rows(rows) = placement(bytes.len()) else {
+            return Ok(StoredRaw { inline: Some(packed), rows: 0 });
+        };
+        for (index, piece) in bytes.chunks(ROW_BYTES).enumerate() {
+            let row = item::m([
+                ("pk", item::s(update_pk(key))),
+                ("sk", item::s(format!("RAW#{index}"))),
+                ("v", item::n(ITEM_VERSION)),
+                ("of", item::n(rows)),
+                ("raw", AttributeValue::B(Blob::new(piece))),
+                ("expires_at", item::n(expires_at)),
+            ]);
+            point("ledger.raw.before");
+            self.client
+                .put_item()
+                .table_name(self.table.as_ref())
+                .set_item(Some(row))
+                .send()
+                .await
+                .map_err(|error| port_error("ledger.store_raw", error))?;
+            point("ledger.raw.after");
+        }
+        Ok(StoredRaw { inline: None, rows })
+    }
+
+    /// The raw body of a dead letter, from its record or its rows; `None` if the record holds none.
+    ///
+    /// # Errors
+    /// [`PortError::Unreadable`] if rows are missing or do not fit together.
+    pub async fn raw_body(&self, key: &LedgerKey) -> Result<Option<String>, PortError> {
+        const OPERATION: &str = "ledger.raw_body";
+        let unreadable = |what| PortError::Unreadable { operation: OPERATION, what };
+        let Some(record) = self.get(OPERATION, update_pk(key), "LEDGER").await? else { return Ok(None) };
+        if let Some(inline) = record.get("raw") {
+            return unpack(inline).map(Some).ok_or_else(|| unreadable("raw"));
+        }
+        let rows: usize = item::number(&record, "raw_rows").unwrap_or(0);
+        let mut bytes = Vec::new();
+        for index in 0..rows {
+            let row: Item = self
+                .get(OPERATION, update_pk(key), &format!("RAW#{index}"))
+                .await?
+                .ok_or_else(|| unreadable("RAW row"))?;
+            let piece = row.get("raw").and_then(|value| value.as_b().ok()).ok_or_else(|| unreadable("RAW row"))?;
+            bytes.extend_from_slice(piece.as_ref());
+        }
+        if rows == 0 {
+            return Ok(None);
+        }
+        unpack(&AttributeValue::B(Blob::new(bytes))).map(Some).ok_or_else(|| unreadable("RAW rows"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_compressed_only_over_eight_kibibytes() {
+        let small = "x".repeat(COMPRESS_OVER);
+        assert!(pack(&small).is_s());
+        let big = "x".repeat(COMPRESS_OVER + 1);
+        assert!(pack(&big).is_b());
+        assert_eq!(unpack(&pack(&small)), Some(small));
+        assert_eq!(unpack(&pack(&big)), Some(big));
+    }
+}

@@ -1,0 +1,17 @@
+//! What the functions need of the world, as narrow traits in the words of the domain. No SDK type, no I/O, no policy.
+
+mod botapi;
+mod clock;
+mod error;
+mod inbox;
+mod outbox;
+mod queue;
+mod secrets;
+
+pub use botapi::{ApiError, ApiReply, BotApi, Meaning};
+pub use clock::{Clock, Draw};
+pub use error::PortError;
+pub use inbox::{Claim, ClaimAs, Commit, Commitment, Filed, Inbox, StateWrite, Subject, TakeOver, Verdict};
+pub use outbox::{IntentSettlement, IntentStart, Outbox, SettleAs};
+pub use queue::{Deliveries, Enqueue, QueueSender, VisibilityChange};
+pub use secrets::SecretSource;

@@ -1,0 +1,94 @@
+//! The intents of the ledger, as the sender sees them.
+
+use penstock_domain::failure::Failure;
+use penstock_domain::ids::LedgerKey;
+use penstock_domain::intent::{IntentClaim, IntentRefusal};
+use penstock_domain::ledger::Owner;
+use penstock_domain::time::Timestamp;
+
+use crate::error::PortError;
+
+/// The answer to a claim on an intent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IntentStart {
+    /// It is mine until the lease ends.
+    Acquired {
+        /// Which try this is, from 1.
+        attempt: u32,
+    },
+    /// It is not; this is why.
+    Refused(IntentRefusal),
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettleAs {
+    /// Telegram confirmed it.
+    Sent {
+        /// Its message id, where it has one.
+        message_id: Option<i64>,
+    },
+    /// It is tried again, not before; `burned` says whether the try counts (a 429 does not).
+    Retry {
+        /// Not before.
+        next_at: Timestamp,
+        /// Whether the try counts.
+        burned: bool,
+        /// Why.
+        failure: Failure,
+    },
+    /// It will not be sent.
+    Failed {
+        /// Why.
+        failure: Failure,
+    },
+    /// Nobody knows.
+    Unknown {
+        /// Why.
+        failure: Failure,
+    },
+}
+
+/// A settling write on an intent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IntentSettlement {
+    /// The Update's key.
+    pub key: LedgerKey,
+    /// The intent's number.
+    pub n: u8,
+    /// How many intents the Update has.
+    pub of: u8,
+    /// Whose claim it is; `None` settles a claim whose owner died.
+    pub owner: Option<Owner>,
+    /// How the call ended.
+    pub settle: SettleAs,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// The intents of the ledger, and the holds that 429s put on chats.
+pub trait Outbox: Send + Sync {
+    /// Claims an intent before its call.
+    fn start(&self, key: &LedgerKey, claim: &IntentClaim) -> impl Future<Output = Result<IntentStart, PortError>> + Send;
+
+    /// Settles an intent; `false` if the claim does not hold any more.
+    fn settle(&self, settlement: &IntentSettlement) -> impl Future<Output = Result<bool, PortError>> + Send;
+
+    /// Puts a hold on a chat: no send before then. Holds are combined by the later one and never shortened.
+    fn hold_chat(
+        &self,
+        bot: penstock_domain::ids::BotId,
+        chat: &str,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<(), PortError>> + Send;
+
+    /// Debits `cells` interactive sends from the bot's gate; gives back how long to wait before the first, zero if
+    /// they may go at once.
+    fn debit_bot(
+        &self,
+        bot: penstock_domain::ids::BotId,
+        cells: u32,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<std::time::Duration, PortError>> + Send;
+}
