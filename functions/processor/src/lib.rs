@@ -1,1 +1,45 @@
-//! processor
+//! The processor: claims an Update, runs the bot's logic, commits its outcome, dispatches the sends.
+//! Never talks to Telegram, never sleeps out a delay.
+
+mod config;
+mod dispatch;
+mod handler;
+mod limits;
+mod run_bot;
+mod update;
+
+use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
+use lambda_runtime::{Error, LambdaEvent, service_fn};
+use penstock_aws::{Clients, Ledger, Lookup, SqsQueue, SystemDraw, WallClock, init_tracing};
+use penstock_batch::Deadline;
+use penstock_bot::example::ExampleBot;
+use penstock_ports::Clock as _;
+
+pub use handler::{Deps, handle};
+
+/// Serves the Lambda runtime until it ends, with the example bot.
+///
+/// # Errors
+/// A configuration that is incomplete, or a runtime that cannot be reached.
+pub async fn run(lookup: &Lookup<'_>) -> Result<(), Error> {
+    init_tracing(lookup);
+    let config = config::Config::from_lookup(lookup)?;
+    let clients = Clients::load().await;
+    let clock = WallClock::from_lookup(lookup);
+    let deps = Deps {
+        inbox: Ledger::new(clients.dynamodb(), &config.table_name, config.retention),
+        updates: SqsQueue::new(clients.sqs(), &config.updates_queue_url),
+        outbound: SqsQueue::new(clients.sqs(), &config.outbound_queue_url),
+        bot: ExampleBot,
+        clock,
+        draw: SystemDraw,
+    };
+    let deps = &deps;
+    lambda_runtime::run(service_fn(|event: LambdaEvent<SqsEvent>| async move {
+        let records = penstock_batch::records(event.payload)?;
+        let now_ms = move || clock.now().as_millis();
+        let deadline = Deadline::new(event.context.deadline, now_ms, limits::NEEDED);
+        Ok::<SqsBatchResponse, Error>(Box::pin(handle(deps, &records, &deadline)).await)
+    }))
+    .await
+}

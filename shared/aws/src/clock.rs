@@ -45,14 +45,13 @@ impl WallClock {
     /// The clock that the environment asks for: `PENSTOCK_TIME_SCALE` and `PENSTOCK_TIME_ORIGIN_MS`, heeded only with
     /// the `hooks` feature.
     #[must_use]
+    #[cfg_attr(not(feature = "hooks"), expect(unused_variables, reason = "nothing is looked up without hooks"))]
     pub fn from_lookup(lookup: &crate::Lookup<'_>) -> Self {
         #[cfg(feature = "hooks")]
         if let Some(scale) = lookup("PENSTOCK_TIME_SCALE").and_then(|text| text.parse().ok()) {
             let origin = lookup("PENSTOCK_TIME_ORIGIN_MS").and_then(|text| text.parse().ok());
             return Self::scaled(origin.unwrap_or_else(wall_ms), scale);
         }
-        #[cfg(not(feature = "hooks"))]
-        drop(lookup);
         Self::default()
     }
 
@@ -67,12 +66,6 @@ impl WallClock {
     pub fn origin_ms(&self) -> i64 {
         self.origin_ms
     }
-
-    /// How long `duration` of this clock lasts on the wall.
-    #[must_use]
-    pub fn real(&self, duration: Duration) -> Duration {
-        duration.div_f64(self.scale)
-    }
 }
 
 impl Clock for WallClock {
@@ -84,6 +77,10 @@ impl Clock for WallClock {
         }
         let passed = (wall - self.origin_ms) as f64 * self.scale;
         Timestamp::from_millis(self.origin_ms + passed as i64)
+    }
+
+    fn real(&self, duration: Duration) -> Duration {
+        duration.div_f64(self.scale)
     }
 }
 

@@ -181,6 +181,14 @@ impl Scope {
     }
 }
 
+/// The chat (or user, or poll) that a group stands for, as chat state and gates are kept by it: `{bot}:c:5` is `5`,
+/// every other scope keeps its letter.
+#[must_use]
+pub fn chat_of_group(group: &MessageGroupId) -> &str {
+    let scope = group.0.split_once(':').map_or(group.0.as_str(), |(_, scope)| scope);
+    scope.strip_prefix("c:").unwrap_or(scope)
+}
+
 /// The group of quarantined bodies: `{bot}:q:{0..15}`, spread by the body's hash.
 #[must_use]
 pub fn quarantine_group(bot: BotId, body: &[u8]) -> MessageGroupId {
@@ -250,6 +258,12 @@ mod tests {
         let digest = UpdateDigest::of(b"{}");
         assert_eq!(UpdateDigest::parse(&digest.to_string()), Some(digest));
         assert_eq!(UpdateDigest::parse("xyz"), None);
+    }
+
+    #[test]
+    fn a_groups_chat_keeps_its_scope_unless_it_is_a_plain_chat() {
+        assert_eq!(chat_of_group(&Scope::Chat("-5".to_owned()).group(BotId(1))), "-5");
+        assert_eq!(chat_of_group(&Scope::Guest("5".to_owned()).group(BotId(1))), "g:5");
     }
 
     #[test]

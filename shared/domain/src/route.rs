@@ -18,6 +18,8 @@ pub struct Route {
     pub scope: Scope,
     /// 64 bits of the kind's raw value.
     pub digest: UpdateDigest,
+    /// The kind's own `id`, where it has one: a query is answered by it.
+    pub own_id: Option<String>,
     /// Byte offsets of U+FFFE and U+FFFF, which have to be escaped for SQS.
     pub noncharacters: Vec<usize>,
 }
@@ -121,8 +123,12 @@ pub fn route(body: &[u8]) -> Result<Route, RouteError> {
             (none, none.name().to_owned(), Found::default(), UpdateDigest::of(body))
         }
     };
+    let own_id = match &found.own {
+        Id::Is(id) => Some(id.clone()),
+        Id::Absent | Id::Wrong => None,
+    };
     let scope = scope(kind.ordering(), found);
-    Ok(Route { update_id, kind, kind_name, scope, digest, noncharacters: scanner.noncharacters })
+    Ok(Route { update_id, kind, kind_name, scope, digest, own_id, noncharacters: scanner.noncharacters })
 }
 
 /// A kind's name goes into logs and metrics, so only what looks like one passes.

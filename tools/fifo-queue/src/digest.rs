@@ -67,11 +67,13 @@ fn add(sum: &mut Md5, part: &[u8]) {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        write!(text, "{byte:02x}").ok();
-        text
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            // Writing to a String cannot fail.
+            write!(text, "{byte:02x}").ok();
+            text
+        })
 }
 
 #[cfg(test)]
@@ -94,7 +96,10 @@ mod tests {
         let one = |name: &str, data_type: &str, value: AttributeValue| {
             of_attributes(&BTreeMap::from([(
                 name.to_owned(),
-                MessageAttribute { data_type: data_type.to_owned(), value },
+                MessageAttribute {
+                    data_type: data_type.to_owned(),
+                    value,
+                },
             )]))
         };
         let base = one("a", "String", AttributeValue::Text("x".to_owned()));

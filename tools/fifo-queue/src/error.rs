@@ -58,7 +58,10 @@ pub struct Refusal {
 
 impl Refusal {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self {
+            code,
+            message: message.into(),
+        }
     }
 
     pub(crate) fn parameter(message: impl Into<String>) -> Self {
@@ -66,11 +69,17 @@ impl Refusal {
     }
 
     pub(crate) fn missing(parameter: &str) -> Self {
-        Self::new(Code::MissingParameter, format!("the request must contain the parameter {parameter}"))
+        Self::new(
+            Code::MissingParameter,
+            format!("the request must contain the parameter {parameter}"),
+        )
     }
 
     pub(crate) fn no_queue(name: &str) -> Self {
-        Self::new(Code::QueueDoesNotExist, format!("the queue `{name}` does not exist; create it first"))
+        Self::new(
+            Code::QueueDoesNotExist,
+            format!("the queue `{name}` does not exist; create it first"),
+        )
     }
 }
 
@@ -120,6 +129,9 @@ pub enum EngineError {
     /// The thread that carries a message move task could not be started.
     #[error("message move task could not get a thread; try again when the machine is less busy")]
     NoThread(#[source] std::io::Error),
+    /// The Tokio runtime is shutting down, so the call was not made.
+    #[error("the runtime is shutting down; the queue was not asked")]
+    ShuttingDown,
 }
 
 impl EngineError {

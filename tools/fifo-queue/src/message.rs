@@ -67,7 +67,10 @@ impl SendEntry {
     /// Bytes that count toward the limits: body, and name, type and value of each attribute.
     pub fn size(&self) -> usize {
         let attributes = self.attributes.iter();
-        self.body.len() + attributes.map(|(name, a)| name.len() + a.data_type.len() + a.value.len()).sum::<usize>()
+        self.body.len()
+            + attributes
+                .map(|(name, a)| name.len() + a.data_type.len() + a.value.len())
+                .sum::<usize>()
     }
 }
 

@@ -41,8 +41,9 @@ impl Receipt {
         if Sha256::digest(numbers)[..CHECK] != *check {
             return None;
         }
-        let mut numbers =
-            numbers.chunks_exact(8).map(|eight| eight.try_into().map(i64::from_be_bytes).unwrap_or_default());
+        let mut numbers = numbers
+            .chunks_exact(8)
+            .map(|eight| eight.try_into().map(i64::from_be_bytes).unwrap_or_default());
         Some(Self {
             queue_id: numbers.next()?,
             group_id: numbers.next()?,
@@ -58,17 +59,32 @@ mod tests {
 
     #[test]
     fn handle_survives_the_round_trip() {
-        let receipt = Receipt { queue_id: 3, group_id: i64::MAX, seq: 7, receive: 1 };
+        let receipt = Receipt {
+            queue_id: 3,
+            group_id: i64::MAX,
+            seq: 7,
+            receive: 1,
+        };
         assert_eq!(Receipt::decode(&receipt.encode()), Some(receipt));
     }
 
     #[test]
     fn changed_handle_is_not_a_handle() {
-        let handle = Receipt { queue_id: 3, group_id: 4, seq: 7, receive: 1 }.encode();
+        let handle = Receipt {
+            queue_id: 3,
+            group_id: 4,
+            seq: 7,
+            receive: 1,
+        }
+        .encode();
         for index in 0..handle.len() {
             let mut changed = handle.clone().into_bytes();
             changed[index] = if changed[index] == b'A' { b'B' } else { b'A' };
-            assert_eq!(Receipt::decode(std::str::from_utf8(&changed).unwrap()), None, "position {index}");
+            assert_eq!(
+                Receipt::decode(std::str::from_utf8(&changed).unwrap()),
+                None,
+                "position {index}"
+            );
         }
         assert_eq!(Receipt::decode("garbage"), None);
         assert_eq!(Receipt::decode(""), None);

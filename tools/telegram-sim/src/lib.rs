@@ -33,6 +33,9 @@ mod sim;
 mod webhook;
 mod world;
 
+#[cfg(test)]
+mod tests;
+
 pub use api::{ApiError, BotError, CallError, PressError};
 pub use clock::{SimClock, SystemClock};
 pub use faults::{Fault, FaultKind};

@@ -164,6 +164,21 @@ impl Rates {
         }
     }
 
+    /// Takes the last admission back: the call was refused for another reason before Telegram sent anything.
+    pub(crate) fn give_back(&mut self, chat: i64, weight: Weight) {
+        let (Weight::Send(items), Some(rate)) = (weight, self.chats.get_mut(&chat)) else {
+            return;
+        };
+        for _ in 0..items.max(1) {
+            self.sends.pop_back();
+            if chat < 0 {
+                rate.sends.pop_back();
+            } else {
+                rate.tat_ms -= self.limits.private_interval_ms;
+            }
+        }
+    }
+
     fn admit_action(&mut self, now: i64, chat: i64) -> Result<(), RetryAfter> {
         let Limits {
             action,
@@ -366,6 +381,17 @@ mod tests {
         assert_eq!(rates.admit(0, -7, Weight::Send(10)), Ok(()));
         assert_eq!(rates.admit(0, -7, Weight::Send(10)), Ok(()));
         assert_eq!(rates.admit(0, -7, SEND), Err(RetryAfter(60)));
+    }
+
+    #[test]
+    fn an_admission_given_back_leaves_the_limits_as_they_were() {
+        for chat in [1, -7] {
+            let mut rates = rates(Profile::Strict);
+            for n in 0..100 {
+                assert_eq!(rates.admit(n, chat, SEND), Ok(()));
+                rates.give_back(chat, SEND);
+            }
+        }
     }
 
     #[test]

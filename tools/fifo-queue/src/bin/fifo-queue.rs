@@ -21,8 +21,11 @@ struct Arguments {
 
 fn arguments(given: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Error>> {
     let mut given = given;
-    let mut read =
-        Arguments { listen: SocketAddr::from(([127, 0, 0, 1], 0)), db: None, options: Options::default() };
+    let mut read = Arguments {
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        db: None,
+        options: Options::default(),
+    };
     while let Some(flag) = given.next() {
         match flag.as_str() {
             "--listen" => read.listen = given.next().ok_or(USAGE)?.parse()?,

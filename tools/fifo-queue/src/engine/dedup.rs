@@ -24,7 +24,11 @@ pub(super) struct Key<'a> {
 
 fn scope<'a>(queue: &Queue, key: &Key<'a>) -> &'a str {
     // A group name is never empty, so the empty scope is the queue.
-    if queue.config.dedup_per_group { key.group } else { "" }
+    if queue.config.dedup_per_group {
+        key.group
+    } else {
+        ""
+    }
 }
 
 impl Call<'_> {
@@ -34,18 +38,19 @@ impl Call<'_> {
                 "SELECT message_id, seq FROM dedup
                  WHERE queue_id = ?1 AND scope = ?2 AND dedup_id = ?3 AND expires_ms > ?4",
             )?
-            .query_row(params![queue.id, scope(queue, key), key.dedup_id, self.now], |row| {
-                Ok(First { message_id: row.get(0)?, seq: row.get(1)? })
-            })
+            .query_row(
+                params![queue.id, scope(queue, key), key.dedup_id, self.now],
+                |row| {
+                    Ok(First {
+                        message_id: row.get(0)?,
+                        seq: row.get(1)?,
+                    })
+                },
+            )
             .optional()
     }
 
-    pub(super) fn remember_first(
-        &self,
-        queue: &Queue,
-        key: &Key<'_>,
-        first: &First,
-    ) -> rusqlite::Result<()> {
+    pub(super) fn remember_first(&self, queue: &Queue, key: &Key<'_>, first: &First) -> rusqlite::Result<()> {
         self.conn
             .prepare_cached(
                 "INSERT OR REPLACE INTO dedup (seq, queue_id, scope, dedup_id, message_id, expires_ms)
@@ -72,6 +77,8 @@ impl Call<'_> {
             .query_map(params![REMOVED_PER_SEND, self.now], |row| row.get(0))?
             .collect::<Result<_, _>>()?;
         let mut forget = self.conn.prepare_cached("DELETE FROM dedup WHERE seq = ?1")?;
-        ended.into_iter().try_for_each(|seq| forget.execute([seq]).map(|_| ()))
+        ended
+            .into_iter()
+            .try_for_each(|seq| forget.execute([seq]).map(|_| ()))
     }
 }

@@ -69,7 +69,9 @@ impl Call<'_> {
     fn remove(&self, ledger: &mut Ledger<'_>, queue: &Queue, handle: &str) -> Result<(), EngineError> {
         let receipt = Self::receipt(queue, handle)?;
         // A message that is gone was deleted before (or moved, or has outlived its retention).
-        let Some(held) = self.held(receipt)? else { return Ok(()) };
+        let Some(held) = self.held(receipt)? else {
+            return Ok(());
+        };
         match (queue.config.fifo, held.is_current(), held.latest) {
             (true, true, _) | (false, _, true) => Ok(ledger.delete(held.place)?),
             // SQS accepts an older handle on a standard queue and may keep the message.
@@ -87,7 +89,11 @@ impl Call<'_> {
             .query_row(params![receipt.group_id, receipt.seq], |row| {
                 let receives: i64 = row.get(1)?;
                 Ok(Held {
-                    place: Place { group_id: receipt.group_id, seq: receipt.seq, state: row.get(0)? },
+                    place: Place {
+                        group_id: receipt.group_id,
+                        seq: receipt.seq,
+                        state: row.get(0)?,
+                    },
                     received_ms: row.get(2)?,
                     latest: receives == receipt.receive,
                 })

@@ -44,11 +44,20 @@ pub(super) struct Ledger<'c> {
 
 impl<'c> Ledger<'c> {
     pub(super) fn new(conn: &'c Connection, queue_id: i64) -> Self {
-        Self { conn, queue_id, counts: [0; 3], groups_in_flight: 0, touched: BTreeMap::new() }
+        Self {
+            conn,
+            queue_id,
+            counts: [0; 3],
+            groups_in_flight: 0,
+            touched: BTreeMap::new(),
+        }
     }
 
     fn count(&mut self, group_id: i64, state: i64, change: i64) {
-        if let Some(count) = usize::try_from(state).ok().and_then(|state| self.counts.get_mut(state)) {
+        if let Some(count) = usize::try_from(state)
+            .ok()
+            .and_then(|state| self.counts.get_mut(state))
+        {
             *count += change;
         }
         *self.touched.entry(group_id).or_default() += if state == IN_FLIGHT { change } else { 0 };
@@ -120,7 +129,9 @@ impl<'c> Ledger<'c> {
     /// Deletes the message and its payload.
     pub(super) fn delete(&mut self, place: Place) -> rusqlite::Result<()> {
         self.take(place)?;
-        self.conn.prepare_cached("DELETE FROM payloads WHERE seq = ?1")?.execute([place.seq])?;
+        self.conn
+            .prepare_cached("DELETE FROM payloads WHERE seq = ?1")?
+            .execute([place.seq])?;
         Ok(())
     }
 
@@ -139,7 +150,13 @@ impl<'c> Ledger<'c> {
                 "UPDATE queues SET visible = visible + ?2, in_flight = in_flight + ?3,
                      delayed = delayed + ?4, groups_in_flight = groups_in_flight + ?5 WHERE id = ?1",
             )?
-            .execute(params![self.queue_id, visible, in_flight, delayed, groups_in_flight])?;
+            .execute(params![
+                self.queue_id,
+                visible,
+                in_flight,
+                delayed,
+                groups_in_flight
+            ])?;
         Ok(())
     }
 
@@ -156,7 +173,9 @@ impl<'c> Ledger<'c> {
             .query_row([group_id], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         let Some((head, state)) = first else {
-            self.conn.prepare_cached("DELETE FROM groups WHERE id = ?1")?.execute([group_id])?;
+            self.conn
+                .prepare_cached("DELETE FROM groups WHERE id = ?1")?
+                .execute([group_id])?;
             return Ok(());
         };
         let ready = state == VISIBLE;

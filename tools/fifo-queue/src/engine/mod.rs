@@ -93,7 +93,10 @@ impl Engine {
     pub fn open(path: Option<&Path>, options: Options, clock: Arc<dyn Clock>) -> Result<Self, EngineError> {
         let conn = schema::open(path, options.synchronous_full)?;
         let engine = Self(Arc::new(Inner {
-            state: Mutex::new(State { conn, cache: HashMap::new() }),
+            state: Mutex::new(State {
+                conn,
+                cache: HashMap::new(),
+            }),
             clock,
             wakers: Mutex::new(HashMap::new()),
             calls: Calls::default(),
@@ -126,7 +129,12 @@ impl Engine {
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { conn, cache } = &mut *state;
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut call = Call { conn: &tx, cache, now: self.0.clock.now_ms(), wake: Vec::new() };
+        let mut call = Call {
+            conn: &tx,
+            cache,
+            now: self.0.clock.now_ms(),
+            wake: Vec::new(),
+        };
         let outcome = work(&mut call);
         let wake = call.wake;
         let outcome = match outcome {
@@ -139,7 +147,9 @@ impl Engine {
         drop(state);
         if outcome.is_ok() && !wake.is_empty() {
             let wakers = self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner);
-            wake.iter().filter_map(|id| wakers.get(id)).for_each(|waker| waker.notify_waiters());
+            wake.iter()
+                .filter_map(|id| wakers.get(id))
+                .for_each(|waker| drop(waker.clone()));
         }
         outcome
     }
@@ -163,7 +173,8 @@ impl Engine {
 impl<'c> Call<'c> {
     /// The queue, or the refusal that says there is none.
     fn queue(&mut self, name: &str) -> Result<Arc<Queue>, EngineError> {
-        self.find_queue(name)?.ok_or_else(|| Refusal::no_queue(name).into())
+        self.find_queue(name)?
+            .ok_or_else(|| Refusal::no_queue(name).into())
     }
 
     fn find_queue(&mut self, name: &str) -> Result<Option<Arc<Queue>>, EngineError> {
@@ -175,10 +186,17 @@ impl<'c> Call<'c> {
             .prepare_cached("SELECT id, attributes FROM queues WHERE name = ?1")?
             .query_row([name], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        let Some((id, attributes)) = row else { return Ok(None) };
+        let Some((id, attributes)) = row else {
+            return Ok(None);
+        };
         let attributes = payload::read_texts("queue attributes", &attributes)?;
         let config = QueueConfig::read(name, &attributes)?;
-        let queue = Arc::new(Queue { id, name: name.to_owned(), attributes, config });
+        let queue = Arc::new(Queue {
+            id,
+            name: name.to_owned(),
+            attributes,
+            config,
+        });
         self.cache.insert(name.to_owned(), Arc::clone(&queue));
         Ok(Some(queue))
     }
@@ -195,10 +213,15 @@ impl<'c> Call<'c> {
     }
 
     fn receipt(queue: &Queue, handle: &str) -> Result<Receipt, Refusal> {
-        Receipt::decode(handle).filter(|receipt| receipt.queue_id == queue.id).ok_or_else(|| {
-            let message = format!("the receipt handle {handle:?} is not valid for the queue `{}`", queue.name);
-            Refusal::new(crate::error::Code::ReceiptHandleIsInvalid, message)
-        })
+        Receipt::decode(handle)
+            .filter(|receipt| receipt.queue_id == queue.id)
+            .ok_or_else(|| {
+                let message = format!(
+                    "the receipt handle {handle:?} is not valid for the queue `{}`",
+                    queue.name
+                );
+                Refusal::new(crate::error::Code::ReceiptHandleIsInvalid, message)
+            })
     }
 }
 

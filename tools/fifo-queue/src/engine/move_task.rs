@@ -45,7 +45,9 @@ impl MoveTaskStatus {
 
     fn read(name: &str) -> Self {
         let all = [Self::Running, Self::Completed, Self::Cancelled];
-        all.into_iter().find(|status| status.name() == name).unwrap_or(Self::Failed)
+        all.into_iter()
+            .find(|status| status.name() == name)
+            .unwrap_or(Self::Failed)
     }
 }
 
@@ -92,7 +94,10 @@ fn read(row: &Row<'_>) -> rusqlite::Result<MoveTask> {
 fn budget(task: &MoveTask, now_ms: i64) -> i64 {
     let rate = task.rate.unwrap_or(MAX_RATE);
     let age_ms = (now_ms - task.started_ms).max(0) + STEP_MS;
-    (rate.saturating_mul(age_ms) / 1000).max(1).saturating_sub(task.moved).clamp(0, MAX_RATE)
+    (rate.saturating_mul(age_ms) / 1000)
+        .max(1)
+        .saturating_sub(task.moved)
+        .clamp(0, MAX_RATE)
 }
 
 impl Engine {
@@ -135,13 +140,16 @@ impl Engine {
         self.counted(Operation::ListMessageMoveTasks, |call| {
             call.move_source(source)?;
             if !(1..=MAX_LISTED).contains(&limit) {
-                let message = format!("value {limit} for parameter MaxResults is invalid: 1 to 10 are allowed");
+                let message =
+                    format!("value {limit} for parameter MaxResults is invalid: 1 to 10 are allowed");
                 return Err(Refusal::parameter(message).into());
             }
             let mut statement = call.conn.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM move_tasks WHERE source = ?1 ORDER BY id DESC LIMIT ?2"
             ))?;
-            let tasks = statement.query_map(params![source, limit], read)?.collect::<Result<_, _>>()?;
+            let tasks = statement
+                .query_map(params![source, limit], read)?
+                .collect::<Result<_, _>>()?;
             Ok(tasks)
         })
     }
@@ -153,10 +161,16 @@ impl Engine {
     pub fn cancel_move_task(&self, handle: &str) -> Result<i64, EngineError> {
         self.counted(Operation::CancelMessageMoveTask, |call| {
             let task = call.move_task(handle)?.ok_or_else(|| {
-                Refusal::new(Code::ResourceNotFound, format!("there is no message move task `{handle}`"))
+                Refusal::new(
+                    Code::ResourceNotFound,
+                    format!("there is no message move task `{handle}`"),
+                )
             })?;
             if task.status != MoveTaskStatus::Running {
-                let message = format!("the message move task is {}, only a running one can be cancelled", task.status.name());
+                let message = format!(
+                    "the message move task is {}, only a running one can be cancelled",
+                    task.status.name()
+                );
                 return Err(Refusal::new(Code::UnsupportedOperation, message).into());
             }
             call.end_move(&task, task.moved, MoveTaskStatus::Cancelled, None)?;
@@ -174,8 +188,12 @@ impl Engine {
 
     pub(super) fn resume_move_tasks(&self) -> Result<(), EngineError> {
         let running: Vec<String> = self.call(|call| {
-            let mut statement = call.conn.prepare_cached("SELECT handle FROM move_tasks WHERE status = 'RUNNING'")?;
-            let handles = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            let mut statement = call
+                .conn
+                .prepare_cached("SELECT handle FROM move_tasks WHERE status = 'RUNNING'")?;
+            let handles = statement
+                .query_map([], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
             Ok(handles)
         })?;
         running.into_iter().try_for_each(|handle| self.carry(handle))
@@ -199,7 +217,10 @@ impl Engine {
                 thread::sleep(pause);
             }
         };
-        thread::Builder::new().name("fifo-queue-move".to_owned()).spawn(work).map_err(EngineError::NoThread)?;
+        thread::Builder::new()
+            .name("fifo-queue-move".to_owned())
+            .spawn(work)
+            .map_err(EngineError::NoThread)?;
         Ok(())
     }
 }
@@ -208,15 +229,25 @@ impl Call<'_> {
     fn move_source(&mut self, source: &str) -> Result<(), EngineError> {
         match self.find_queue(source)? {
             Some(_) => Ok(()),
-            None => Err(Refusal::new(Code::ResourceNotFound, format!("the queue `{source}` does not exist")).into()),
+            None => Err(Refusal::new(
+                Code::ResourceNotFound,
+                format!("the queue `{source}` does not exist"),
+            )
+            .into()),
         }
     }
 
-    fn check_move(&mut self, source: &str, destination: Option<&str>, rate: Option<i64>) -> Result<(), EngineError> {
+    fn check_move(
+        &mut self,
+        source: &str,
+        destination: Option<&str>,
+        rate: Option<i64>,
+    ) -> Result<(), EngineError> {
         self.move_source(source)?;
         if let Some(rate) = rate.filter(|rate| !(1..=MAX_RATE).contains(rate)) {
-            let message =
-                format!("value {rate} for parameter MaxNumberOfMessagesPerSecond is invalid: 1 to 500 are allowed");
+            let message = format!(
+                "value {rate} for parameter MaxNumberOfMessagesPerSecond is invalid: 1 to 500 are allowed"
+            );
             return Err(Refusal::parameter(message).into());
         }
         if self.sources_of(source)?.is_empty() {
@@ -233,7 +264,9 @@ impl Call<'_> {
         }
         let running: bool = self
             .conn
-            .prepare_cached("SELECT EXISTS (SELECT 1 FROM move_tasks WHERE source = ?1 AND status = 'RUNNING')")?
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM move_tasks WHERE source = ?1 AND status = 'RUNNING')",
+            )?
             .query_row([source], |row| row.get(0))?;
         if running {
             let message = format!("a message move task of `{source}` is running already");
@@ -264,7 +297,12 @@ impl Call<'_> {
 
     fn advance_move(&mut self, task: &MoveTask) -> Result<bool, EngineError> {
         let Some(source) = self.find_queue(&task.source)? else {
-            self.end_move(task, task.moved, MoveTaskStatus::Failed, Some("AWS.SimpleQueueService.NonExistentQueue"))?;
+            self.end_move(
+                task,
+                task.moved,
+                MoveTaskStatus::Failed,
+                Some("AWS.SimpleQueueService.NonExistentQueue"),
+            )?;
             return Ok(false);
         };
         self.settle(&source)?;
@@ -272,10 +310,15 @@ impl Call<'_> {
         let mut ledger = self.ledger(&source);
         let (mut moved, mut passed) = (0, 0);
         let status = 'groups: loop {
-            let Some(head) = self.next_ready(&source, passed)? else { break MoveTaskStatus::Completed };
+            let Some(head) = self.next_ready(&source, passed)? else {
+                break MoveTaskStatus::Completed;
+            };
             passed = head.seq;
             let mut after = 0;
-            while let Some(row) = self.next_row(head.group_id, after)?.filter(|row| row.is_visible()) {
+            while let Some(row) = self
+                .next_row(head.group_id, after)?
+                .filter(|row| row.is_visible())
+            {
                 if task.moved + moved >= task.total {
                     break 'groups MoveTaskStatus::Completed;
                 }
@@ -283,9 +326,17 @@ impl Call<'_> {
                     break 'groups MoveTaskStatus::Running;
                 }
                 after = row.seq;
-                let Some(target) = self.move_target(task, row.seq)? else { break 'groups MoveTaskStatus::Failed };
+                let Some(target) = self.move_target(task, row.seq)? else {
+                    break 'groups MoveTaskStatus::Failed;
+                };
                 let target = self.queue(&target)?;
-                self.relocate(&mut ledger, row.place(head.group_id), head.name.as_deref(), &target, None)?;
+                self.relocate(
+                    &mut ledger,
+                    row.place(head.group_id),
+                    head.name.as_deref(),
+                    &target,
+                    None,
+                )?;
                 moved += 1;
             }
         };

@@ -45,7 +45,11 @@ pub(super) fn insert(
     message_id: &str,
     dedup_id: Option<&str>,
 ) -> Result<i64, EngineError> {
-    let attributes = if entry.attributes.is_empty() { None } else { Some(write(&entry.attributes)?) };
+    let attributes = if entry.attributes.is_empty() {
+        None
+    } else {
+        Some(write(&entry.attributes)?)
+    };
     conn.prepare_cached(
         "INSERT INTO payloads (message_id, body, attributes, trace_header, dedup_id) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?
@@ -61,7 +65,8 @@ pub(super) fn renew(conn: &Connection, seq: i64, source: Option<&str>) -> rusqli
     )?
     .execute(params![seq, source])?;
     let renewed = conn.last_insert_rowid();
-    conn.prepare_cached("DELETE FROM payloads WHERE seq = ?1")?.execute([seq])?;
+    conn.prepare_cached("DELETE FROM payloads WHERE seq = ?1")?
+        .execute([seq])?;
     Ok(renewed)
 }
 
@@ -84,7 +89,9 @@ pub(super) fn find(conn: &Connection, seq: i64) -> Result<Option<Payload>, Engin
             Ok((payload, attributes))
         })
         .optional()?;
-    let Some((mut payload, attributes)) = row else { return Ok(None) };
+    let Some((mut payload, attributes)) = row else {
+        return Ok(None);
+    };
     if let Some(stored) = attributes {
         payload.attributes = read(&stored)?;
     }
@@ -99,25 +106,47 @@ fn write(attributes: &BTreeMap<String, MessageAttribute>) -> Result<String, Engi
                 AttributeValue::Text(text) => (Some(text.clone()), None),
                 AttributeValue::Binary(bytes) => (None, Some(STANDARD.encode(bytes))),
             };
-            (name.as_str(), StoredAttribute { data_type: attribute.data_type.clone(), text, binary })
+            (
+                name.as_str(),
+                StoredAttribute {
+                    data_type: attribute.data_type.clone(),
+                    text,
+                    binary,
+                },
+            )
         })
         .collect();
-    serde_json::to_string(&stored).map_err(|source| EngineError::Damaged { what: "message attributes", source })
+    serde_json::to_string(&stored).map_err(|source| EngineError::Damaged {
+        what: "message attributes",
+        source,
+    })
 }
 
 fn read(text: &str) -> Result<BTreeMap<String, MessageAttribute>, EngineError> {
-    let damaged = |source| EngineError::Damaged { what: "message attributes", source };
+    let damaged = |source| EngineError::Damaged {
+        what: "message attributes",
+        source,
+    };
     let stored: BTreeMap<String, StoredAttribute> = serde_json::from_str(text).map_err(damaged)?;
     stored
         .into_iter()
         .map(|(name, attribute)| {
             let value = match (attribute.text, attribute.binary) {
                 (_, Some(binary)) => AttributeValue::Binary(
-                    STANDARD.decode(binary).map_err(serde::de::Error::custom).map_err(damaged)?,
+                    STANDARD
+                        .decode(binary)
+                        .map_err(serde::de::Error::custom)
+                        .map_err(damaged)?,
                 ),
                 (text, None) => AttributeValue::Text(text.unwrap_or_default()),
             };
-            Ok((name, MessageAttribute { data_type: attribute.data_type, value }))
+            Ok((
+                name,
+                MessageAttribute {
+                    data_type: attribute.data_type,
+                    value,
+                },
+            ))
         })
         .collect()
 }

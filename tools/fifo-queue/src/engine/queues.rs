@@ -17,7 +17,12 @@ impl Engine {
     /// # Errors
     /// A refusal (name or attributes not allowed, name taken by a queue with others), or a failure of the
     /// storage.
-    pub fn create_queue(&self, name: &str, attributes: &Attributes, tags: &Attributes) -> Result<(), EngineError> {
+    pub fn create_queue(
+        &self,
+        name: &str,
+        attributes: &Attributes,
+        tags: &Attributes,
+    ) -> Result<(), EngineError> {
         self.counted(Operation::CreateQueue, |call| {
             if let Some(queue) = call.find_queue(name)? {
                 return match attributes::first_difference(&queue.attributes, attributes) {
@@ -30,7 +35,9 @@ impl Engine {
                 };
             }
             // Merging into nothing drops empty policies; the kind of the queue is free to choose here.
-            let kind = attributes.get_key_value("FifoQueue").map(|(k, v)| (k.clone(), v.clone()));
+            let kind = attributes
+                .get_key_value("FifoQueue")
+                .map(|(k, v)| (k.clone(), v.clone()));
             let attributes = attributes::merge(&kind.into_iter().collect(), attributes)?;
             call.check_settings(name, &attributes)?;
             call.conn
@@ -68,8 +75,9 @@ impl Engine {
                 "SELECT visible, in_flight, delayed, created_ms / 1000, modified_ms / 1000
                  FROM queues WHERE id = ?1",
             )?;
-            let numbers: [i64; 5] = statement
-                .query_row([queue.id], |r| Ok([r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?]))?;
+            let numbers: [i64; 5] = statement.query_row([queue.id], |r| {
+                Ok([r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?])
+            })?;
             let names = [
                 "ApproximateNumberOfMessages",
                 "ApproximateNumberOfMessagesNotVisible",
@@ -77,7 +85,12 @@ impl Engine {
                 "CreatedTimestamp",
                 "LastModifiedTimestamp",
             ];
-            all.extend(names.into_iter().zip(numbers).map(|(name, number)| (name.to_owned(), number.to_string())));
+            all.extend(
+                names
+                    .into_iter()
+                    .zip(numbers)
+                    .map(|(name, number)| (name.to_owned(), number.to_string())),
+            );
             Ok(all)
         })
     }
@@ -93,7 +106,11 @@ impl Engine {
             call.check_settings(name, &merged)?;
             call.conn
                 .prepare_cached("UPDATE queues SET attributes = ?2, modified_ms = ?3 WHERE id = ?1")?
-                .execute(params![queue.id, payload::write_texts("queue attributes", &merged)?, call.now])?;
+                .execute(params![
+                    queue.id,
+                    payload::write_texts("queue attributes", &merged)?,
+                    call.now
+                ])?;
             call.cache.clear();
             call.wake.push(queue.id);
             Ok(())
@@ -107,7 +124,10 @@ impl Engine {
     pub fn list_queues(&self, prefix: &str, after: &str) -> Result<Vec<String>, EngineError> {
         self.counted(Operation::ListQueues, |call| {
             let names = call.queue_names(after)?;
-            Ok(names.into_iter().filter(|name| name.starts_with(prefix)).collect())
+            Ok(names
+                .into_iter()
+                .filter(|name| name.starts_with(prefix))
+                .collect())
         })
     }
 
@@ -134,7 +154,8 @@ impl Engine {
                 .prepare_cached("SELECT purged_ms FROM queues WHERE id = ?1")?
                 .query_row([queue.id], |row| row.get(0))?;
             if purged_ms.is_some_and(|at| (0..PURGE_INTERVAL_MS).contains(&(call.now - at))) {
-                let message = format!("the queue `{name}` was purged within the last 60 seconds; wait and try again");
+                let message =
+                    format!("the queue `{name}` was purged within the last 60 seconds; wait and try again");
                 return Err(Refusal::new(Code::PurgeQueueInProgress, message).into());
             }
             call.empty(&queue)?;
@@ -157,9 +178,11 @@ impl Engine {
             let queue = call.queue(name)?;
             call.empty(&queue)?;
             for table in ["dedup", "attempts"] {
-                call.conn.execute(&format!("DELETE FROM {table} WHERE queue_id = ?1"), [queue.id])?;
+                call.conn
+                    .execute(&format!("DELETE FROM {table} WHERE queue_id = ?1"), [queue.id])?;
             }
-            call.conn.execute("DELETE FROM queues WHERE id = ?1", [queue.id])?;
+            call.conn
+                .execute("DELETE FROM queues WHERE id = ?1", [queue.id])?;
             call.cache.clear();
             call.wake.push(queue.id);
             Ok(())
@@ -171,7 +194,9 @@ impl Call<'_> {
     /// Refuses attributes that do not go together, in this queue or with its dead-letter queue.
     fn check_settings(&mut self, name: &str, attributes: &Attributes) -> Result<(), EngineError> {
         let config = QueueConfig::read(name, attributes)?;
-        let Some(policy) = &config.redrive else { return Ok(()) };
+        let Some(policy) = &config.redrive else {
+            return Ok(());
+        };
         let refused = |reason: &str| {
             Refusal::parameter(format!(
                 "value `{}` for the dead-letter queue of `{name}` is invalid: {reason}",
@@ -181,7 +206,9 @@ impl Call<'_> {
         if policy.target == name {
             return Err(refused("a queue cannot be its own dead-letter queue").into());
         }
-        let target = self.find_queue(&policy.target)?.ok_or_else(|| refused("dead letter target does not exist"))?;
+        let target = self
+            .find_queue(&policy.target)?
+            .ok_or_else(|| refused("dead letter target does not exist"))?;
         if target.config.fifo != config.fifo {
             return Err(refused("dead-letter queue must be same type of queue as the source").into());
         }
@@ -192,8 +219,12 @@ impl Call<'_> {
     }
 
     pub(super) fn queue_names(&self, after: &str) -> Result<Vec<String>, EngineError> {
-        let mut statement = self.conn.prepare_cached("SELECT name FROM queues WHERE name > ?1 ORDER BY name")?;
-        let names = statement.query_map([after], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let mut statement = self
+            .conn
+            .prepare_cached("SELECT name FROM queues WHERE name > ?1 ORDER BY name")?;
+        let names = statement
+            .query_map([after], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
         Ok(names)
     }
 
@@ -201,7 +232,12 @@ impl Call<'_> {
     pub(super) fn sources_of(&mut self, target: &str) -> Result<Vec<String>, EngineError> {
         let mut sources = Vec::new();
         for name in self.queue_names("")? {
-            let redrive = self.queue(&name)?.config.redrive.as_ref().map(|policy| policy.target.clone());
+            let redrive = self
+                .queue(&name)?
+                .config
+                .redrive
+                .as_ref()
+                .map(|policy| policy.target.clone());
             if redrive.as_deref() == Some(target) {
                 sources.push(name);
             }
@@ -219,7 +255,8 @@ impl Call<'_> {
             "DELETE FROM messages WHERE group_id IN (SELECT id FROM groups WHERE queue_id = ?1)",
             [queue.id],
         )?;
-        self.conn.execute("DELETE FROM groups WHERE queue_id = ?1", [queue.id])?;
+        self.conn
+            .execute("DELETE FROM groups WHERE queue_id = ?1", [queue.id])?;
         Ok(())
     }
 }

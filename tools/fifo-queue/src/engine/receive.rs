@@ -51,20 +51,29 @@ impl Row {
     }
 
     pub(super) fn place(&self, group_id: i64) -> Place {
-        Place { group_id, seq: self.seq, state: self.state }
+        Place {
+            group_id,
+            seq: self.seq,
+            state: self.state,
+        }
     }
 }
 
 /// Refuses numbers out of range.
 fn check(request: &ReceiveRequest) -> Result<(), Refusal> {
     let out_of = |name: &str, value: i64, range: &str| {
-        Refusal::parameter(format!("value {value} for parameter {name} is invalid: {range} are allowed"))
+        Refusal::parameter(format!(
+            "value {value} for parameter {name} is invalid: {range} are allowed"
+        ))
     };
     if request.max_messages > MAX_ENTRIES {
         let value = i64::try_from(request.max_messages).unwrap_or(i64::MAX);
         return Err(out_of("MaxNumberOfMessages", value, "1 to 10"));
     }
-    if let Some(seconds) = request.visibility_s.filter(|s| !(0..=MAX_VISIBILITY_S).contains(s)) {
+    if let Some(seconds) = request
+        .visibility_s
+        .filter(|s| !(0..=MAX_VISIBILITY_S).contains(s))
+    {
         return Err(out_of("VisibilityTimeout", seconds, "0 to 43200"));
     }
     if let Some(seconds) = request.wait_s.filter(|s| !(0..=MAX_WAIT_S).contains(s)) {
@@ -86,9 +95,18 @@ impl Call<'_> {
             ledger.flush()?;
             self.remember_attempt(&queue, request, &messages)?;
         }
-        let next_change_ms = if moves >= MAX_MOVES { Some(self.now) } else { self.next_change_ms(&queue)? };
+        let next_change_ms = if moves >= MAX_MOVES {
+            Some(self.now)
+        } else {
+            self.next_change_ms(&queue)?
+        };
         let wait_s = request.wait_s.unwrap_or(queue.config.wait_s);
-        Ok(Look { messages, queue_id: queue.id, wait_s, next_change_ms })
+        Ok(Look {
+            messages,
+            queue_id: queue.id,
+            wait_s,
+            next_change_ms,
+        })
     }
 
     fn take_visible(
@@ -107,16 +125,26 @@ impl Call<'_> {
         let mut messages = Vec::with_capacity(wanted);
         let (mut moves, mut passed) = (0, 0);
         while messages.len() < wanted && moves < MAX_MOVES {
-            let Some(head) = self.next_ready(queue, passed)? else { break };
+            let Some(head) = self.next_ready(queue, passed)? else {
+                break;
+            };
             passed = head.seq;
             let mut after = 0;
             while messages.len() < wanted && moves < MAX_MOVES {
-                let Some(row) = self.next_row(head.group_id, after)? else { break };
+                let Some(row) = self.next_row(head.group_id, after)? else {
+                    break;
+                };
                 if row.state != VISIBLE {
                     break;
                 }
                 after = row.seq;
-                if self.dead_letter(ledger, queue, &row.place(head.group_id), row.receives, head.name.as_deref())? {
+                if self.dead_letter(
+                    ledger,
+                    queue,
+                    &row.place(head.group_id),
+                    row.receives,
+                    head.name.as_deref(),
+                )? {
                     moves += 1;
                 } else {
                     messages.extend(self.hand_out(ledger, queue, &head, row, visibility_ms)?);
@@ -133,7 +161,11 @@ impl Call<'_> {
                  WHERE queue_id = ?1 AND ready = 1 AND head_seq > ?2 ORDER BY head_seq LIMIT 1",
             )?
             .query_row(params![queue.id, passed], |row| {
-                Ok(Head { group_id: row.get(0)?, seq: row.get(1)?, name: row.get(2)? })
+                Ok(Head {
+                    group_id: row.get(0)?,
+                    seq: row.get(1)?,
+                    name: row.get(2)?,
+                })
             })
             .optional()
     }
@@ -200,7 +232,12 @@ impl Call<'_> {
             tracing::error!(queue = %queue.name, seq = row.seq, "a message has lost its payload");
             return Ok(None);
         };
-        let receipt = Receipt { queue_id: queue.id, group_id, seq: row.seq, receive: row.receives };
+        let receipt = Receipt {
+            queue_id: queue.id,
+            group_id,
+            seq: row.seq,
+            receive: row.receives,
+        };
         Ok(Some(Received {
             message_id: payload.message_id,
             receipt_handle: receipt.encode(),
@@ -236,7 +273,11 @@ impl Call<'_> {
             )?
             .query_row(params![queue.id, attempt_id, self.now], |row| row.get(0))
             .optional()?;
-        let receipts: Option<Vec<Receipt>> = handles.iter().flat_map(|h| h.split(' ')).map(Receipt::decode).collect();
+        let receipts: Option<Vec<Receipt>> = handles
+            .iter()
+            .flat_map(|h| h.split(' '))
+            .map(Receipt::decode)
+            .collect();
         let mut found = Vec::new();
         for receipt in receipts.unwrap_or_default() {
             match self.in_flight(receipt)? {
@@ -256,8 +297,8 @@ impl Call<'_> {
 
     fn in_flight(&self, receipt: Receipt) -> Result<Option<(Option<String>, Row)>, EngineError> {
         let row = self.next_row(receipt.group_id, receipt.seq - 1)?;
-        let Some(row) = row
-            .filter(|row| (row.seq, row.state, row.receives) == (receipt.seq, IN_FLIGHT, receipt.receive))
+        let Some(row) =
+            row.filter(|row| (row.seq, row.state, row.receives) == (receipt.seq, IN_FLIGHT, receipt.receive))
         else {
             return Ok(None);
         };
@@ -274,11 +315,16 @@ impl Call<'_> {
         request: &ReceiveRequest,
         messages: &[Received],
     ) -> rusqlite::Result<()> {
-        let Some(attempt_id) = request.attempt_id.as_deref() else { return Ok(()) };
+        let Some(attempt_id) = request.attempt_id.as_deref() else {
+            return Ok(());
+        };
         if messages.is_empty() || !queue.config.fifo {
             return Ok(());
         }
-        let handles: Vec<&str> = messages.iter().map(|message| message.receipt_handle.as_str()).collect();
+        let handles: Vec<&str> = messages
+            .iter()
+            .map(|message| message.receipt_handle.as_str())
+            .collect();
         self.conn
             .prepare_cached("DELETE FROM attempts WHERE queue_id = ?1 AND expires_ms <= ?2")?
             .execute(params![queue.id, self.now])?;
@@ -287,7 +333,12 @@ impl Call<'_> {
                 "INSERT OR REPLACE INTO attempts (queue_id, attempt_id, expires_ms, handles)
                  VALUES (?1, ?2, ?3, ?4)",
             )?
-            .execute(params![queue.id, attempt_id, self.now + dedup::WINDOW_MS, handles.join(" ")])?;
+            .execute(params![
+                queue.id,
+                attempt_id,
+                self.now + dedup::WINDOW_MS,
+                handles.join(" ")
+            ])?;
         Ok(())
     }
 }

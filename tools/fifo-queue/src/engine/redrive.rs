@@ -19,10 +19,17 @@ impl Call<'_> {
         receives: i64,
         group: Option<&str>,
     ) -> Result<bool, EngineError> {
-        let Some(policy) = queue.config.redrive.as_ref().filter(|policy| receives >= policy.max_receives) else {
+        let Some(policy) = queue
+            .config
+            .redrive
+            .as_ref()
+            .filter(|policy| receives >= policy.max_receives)
+        else {
             return Ok(false);
         };
-        let Some(target) = self.find_queue(&policy.target)? else { return Ok(false) };
+        let Some(target) = self.find_queue(&policy.target)? else {
+            return Ok(false);
+        };
         self.relocate(ledger, *place, group, &target, Some(&queue.name))?;
         Ok(true)
     }
@@ -36,7 +43,11 @@ impl Call<'_> {
         target: &Queue,
         source: Option<&str>,
     ) -> Result<(), EngineError> {
-        let sent_ms = if target.config.fifo { self.now } else { self.sent_ms(place)? };
+        let sent_ms = if target.config.fifo {
+            self.now
+        } else {
+            self.sent_ms(place)?
+        };
         ledger.take(place)?;
         let seq = payload::renew(self.conn, place.seq, source)?;
         let key = match group {

@@ -30,7 +30,11 @@ impl Engine {
     /// # Errors
     /// A refusal of the batch as a whole (unknown queue, too many, more than 1 MiB), or a failure of the
     /// storage; nothing is stored then.
-    pub fn send_batch(&self, queue: &str, entries: &[SendEntry]) -> Result<Vec<Result<Sent, Refusal>>, EngineError> {
+    pub fn send_batch(
+        &self,
+        queue: &str,
+        entries: &[SendEntry],
+    ) -> Result<Vec<Result<Sent, Refusal>>, EngineError> {
         self.counted(Operation::SendMessageBatch, |call| {
             let queue = call.queue(queue)?;
             batch::check_count(entries.len())?;
@@ -76,5 +80,9 @@ impl Call<'_> {
 }
 
 fn sent(message_id: String, queue: &Queue, seq: i64, duplicate: bool) -> Sent {
-    Sent { message_id, sequence_number: queue.config.fifo.then(|| payload::sequence_number(seq)), duplicate }
+    Sent {
+        message_id,
+        sequence_number: queue.config.fifo.then(|| payload::sequence_number(seq)),
+        duplicate,
+    }
 }

@@ -20,7 +20,7 @@ impl Call<'_> {
     }
 
     fn end_hiding(&mut self, queue: &Queue) -> Result<(), EngineError> {
-        if !self.next_change_ms(queue)?.is_some_and(|at| at <= self.now) {
+        if self.next_change_ms(queue)?.is_none_or(|at| at > self.now) {
             return Ok(());
         }
         let due: Vec<Place> = self
@@ -30,12 +30,17 @@ impl Call<'_> {
                  WHERE queue_id = ?1 AND state <> 0 AND visible_at <= ?2",
             )?
             .query_map(params![queue.id, self.now], |row| {
-                Ok(Place { group_id: row.get(0)?, seq: row.get(1)?, state: row.get(2)? })
+                Ok(Place {
+                    group_id: row.get(0)?,
+                    seq: row.get(1)?,
+                    state: row.get(2)?,
+                })
             })?
             .collect::<Result<_, _>>()?;
         let mut ledger = self.ledger(queue);
-        let mut show =
-            self.conn.prepare_cached("UPDATE messages SET state = 0 WHERE group_id = ?1 AND seq = ?2")?;
+        let mut show = self
+            .conn
+            .prepare_cached("UPDATE messages SET state = 0 WHERE group_id = ?1 AND seq = ?2")?;
         for place in due {
             show.execute(params![place.group_id, place.seq])?;
             ledger.restate(place, VISIBLE);
@@ -79,7 +84,11 @@ impl Call<'_> {
                  ORDER BY m.seq LIMIT 1",
             )?
             .query_row([queue.id], |row| {
-                let place = Place { group_id: row.get(0)?, seq: row.get(1)?, state: row.get(2)? };
+                let place = Place {
+                    group_id: row.get(0)?,
+                    seq: row.get(1)?,
+                    state: row.get(2)?,
+                };
                 Ok((place, row.get(3)?))
             })
             .optional()

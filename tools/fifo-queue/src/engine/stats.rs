@@ -36,12 +36,12 @@ impl Engine {
 impl Call<'_> {
     fn stats(&mut self, name: String) -> Result<QueueStats, EngineError> {
         let queue = self.settled_queue(&name)?;
-        let oldest_age_ms = self.oldest(&queue)?.map(|(_, sent_ms)| (self.now - sent_ms).max(0));
+        let oldest_age_ms = self
+            .oldest(&queue)?
+            .map(|(_, sent_ms)| (self.now - sent_ms).max(0));
         let stats = self
             .conn
-            .prepare_cached(
-                "SELECT visible, in_flight, delayed, groups_in_flight FROM queues WHERE id = ?1",
-            )?
+            .prepare_cached("SELECT visible, in_flight, delayed, groups_in_flight FROM queues WHERE id = ?1")?
             .query_row([queue.id], |row| {
                 Ok(QueueStats {
                     name,

@@ -14,7 +14,9 @@ impl Engine {
     /// A refusal when there is no such queue, or a failure of the storage.
     pub fn tag_queue(&self, name: &str, tags: &Attributes) -> Result<(), EngineError> {
         self.counted(Operation::TagQueue, |call| {
-            call.change_tags(name, |stored| stored.extend(tags.iter().map(|(k, v)| (k.clone(), v.clone()))))
+            call.change_tags(name, |stored| {
+                stored.extend(tags.iter().map(|(k, v)| (k.clone(), v.clone())))
+            })
         })
     }
 

@@ -94,13 +94,22 @@ impl Call<'_> {
             let refusal = if queue.config.fifo {
                 expired(handle)
             } else {
-                Refusal::new(Code::MessageNotInflight, "the message is not in flight; receive it again")
+                Refusal::new(
+                    Code::MessageNotInflight,
+                    "the message is not in flight; receive it again",
+                )
             };
             return Err(refusal.into());
         }
-        let state = if visibility_s == 0 { VISIBLE } else { held.place.state };
+        let state = if visibility_s == 0 {
+            VISIBLE
+        } else {
+            held.place.state
+        };
         self.conn
-            .prepare_cached("UPDATE messages SET state = ?3, visible_at = ?4 WHERE group_id = ?1 AND seq = ?2")?
+            .prepare_cached(
+                "UPDATE messages SET state = ?3, visible_at = ?4 WHERE group_id = ?1 AND seq = ?2",
+            )?
             .execute(params![held.place.group_id, held.place.seq, state, visible_at])?;
         ledger.restate(held.place, state);
         Ok(())
@@ -114,10 +123,19 @@ mod tests {
     #[test]
     fn twelve_hours_count_from_the_receive() {
         let (received, hour_ms) = (1_000, 3_600_000);
-        assert_eq!(visible_at(received, received, 43_200), Ok(received + 12 * hour_ms));
-        assert_eq!(visible_at(received, received + hour_ms, 39_600), Ok(received + 12 * hour_ms));
+        assert_eq!(
+            visible_at(received, received, 43_200),
+            Ok(received + 12 * hour_ms)
+        );
+        assert_eq!(
+            visible_at(received, received + hour_ms, 39_600),
+            Ok(received + 12 * hour_ms)
+        );
         assert!(visible_at(received, received + hour_ms, 39_601).is_err());
-        assert_eq!(visible_at(received, received + 11 * hour_ms, 0), Ok(received + 11 * hour_ms));
+        assert_eq!(
+            visible_at(received, received + 11 * hour_ms, 0),
+            Ok(received + 11 * hour_ms)
+        );
     }
 
     #[test]

@@ -65,7 +65,10 @@ struct Answer<T> {
 
 /// Sorts outcomes into those that succeeded and those that did not.
 fn answer<T: Serialize>(outcomes: Vec<(String, Result<T, Refusal>)>) -> Result<String, Failure> {
-    let mut answer = Answer { successful: Vec::new(), failed: Vec::new() };
+    let mut answer = Answer {
+        successful: Vec::new(),
+        failed: Vec::new(),
+    };
     for (id, outcome) in outcomes {
         match outcome {
             Ok(content) => answer.successful.push(Done { id, content }),
@@ -90,7 +93,11 @@ struct Sorted<T> {
 
 impl<T> Sorted<T> {
     fn new<W>(entries: Vec<Entry<W>>, read: impl Fn(W) -> Result<T, Refusal>) -> Self {
-        let mut sorted = Self { ids: Vec::new(), refused: Vec::new(), good: Vec::new() };
+        let mut sorted = Self {
+            ids: Vec::new(),
+            refused: Vec::new(),
+            good: Vec::new(),
+        };
         for entry in entries {
             sorted.ids.push(entry.id);
             match read(entry.content) {
@@ -134,8 +141,12 @@ pub(super) fn send(server: &Server, body: &[u8]) -> Result<String, Failure> {
     let outcomes: Vec<Result<WireSent, Refusal>> = if good.is_empty() {
         Vec::new()
     } else {
-        let show = |(entry, outcome): (&SendEntry, Result<_, _>)| outcome.map(|sent| WireSent::new(entry, sent));
-        good.iter().zip(server.engine.send_batch(&queue, &good)?).map(show).collect()
+        let show =
+            |(entry, outcome): (&SendEntry, Result<_, _>)| outcome.map(|sent| WireSent::new(entry, sent));
+        good.iter()
+            .zip(server.engine.send_batch(&queue, &good)?)
+            .map(show)
+            .collect()
     };
     answer(join(ids, refused, outcomes))
 }
@@ -143,27 +154,45 @@ pub(super) fn send(server: &Server, body: &[u8]) -> Result<String, Failure> {
 pub(super) fn delete(server: &Server, body: &[u8]) -> Result<String, Failure> {
     let (queue, entries) = read::<Handle>(body)?;
     let Sorted { ids, refused, good } = Sorted::new(entries, |entry| {
-        entry.receipt_handle.ok_or_else(|| Refusal::missing("ReceiptHandle"))
+        entry
+            .receipt_handle
+            .ok_or_else(|| Refusal::missing("ReceiptHandle"))
     });
     let handles: Vec<&str> = good.iter().map(String::as_str).collect();
-    let outcomes =
-        if handles.is_empty() { Vec::new() } else { server.engine.delete_batch(&queue, &handles)? };
+    let outcomes = if handles.is_empty() {
+        Vec::new()
+    } else {
+        server.engine.delete_batch(&queue, &handles)?
+    };
     answer(nothing(join(ids, refused, outcomes)))
 }
 
 pub(super) fn change_visibility(server: &Server, body: &[u8]) -> Result<String, Failure> {
     let (queue, entries) = read::<Handle>(body)?;
     let Sorted { ids, refused, good } = Sorted::new(entries, |entry| {
-        let handle = entry.receipt_handle.ok_or_else(|| Refusal::missing("ReceiptHandle"))?;
-        let seconds = entry.visibility_timeout.ok_or_else(|| Refusal::missing("VisibilityTimeout"))?;
+        let handle = entry
+            .receipt_handle
+            .ok_or_else(|| Refusal::missing("ReceiptHandle"))?;
+        let seconds = entry
+            .visibility_timeout
+            .ok_or_else(|| Refusal::missing("VisibilityTimeout"))?;
         Ok((handle, seconds))
     });
-    let changes: Vec<(&str, i64)> = good.iter().map(|(handle, seconds)| (handle.as_str(), *seconds)).collect();
-    let outcomes =
-        if changes.is_empty() { Vec::new() } else { server.engine.change_visibility_batch(&queue, &changes)? };
+    let changes: Vec<(&str, i64)> = good
+        .iter()
+        .map(|(handle, seconds)| (handle.as_str(), *seconds))
+        .collect();
+    let outcomes = if changes.is_empty() {
+        Vec::new()
+    } else {
+        server.engine.change_visibility_batch(&queue, &changes)?
+    };
     answer(nothing(join(ids, refused, outcomes)))
 }
 
 fn nothing(outcomes: Vec<(String, Result<(), Refusal>)>) -> Vec<(String, Result<Nothing, Refusal>)> {
-    outcomes.into_iter().map(|(id, outcome)| (id, outcome.map(|()| Nothing {}))).collect()
+    outcomes
+        .into_iter()
+        .map(|(id, outcome)| (id, outcome.map(|()| Nothing {})))
+        .collect()
 }

@@ -82,7 +82,12 @@ impl IntoResponse for Failure {
             Self::Broken(error) => {
                 tracing::error!(error = error as &dyn std::error::Error, "queue request failed");
                 let kind = "com.amazonaws.sqs#InternalFailure".to_owned();
-                (StatusCode::INTERNAL_SERVER_ERROR, kind, "InternalFailure;Receiver".to_owned(), error.to_string())
+                (
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    kind,
+                    "InternalFailure;Receiver".to_owned(),
+                    error.to_string(),
+                )
             }
         };
         let body = json!({ "__type": kind, "message": message }).to_string();

@@ -9,7 +9,7 @@ use super::error::Failure;
 use super::wire::{self, WireAttribute, queue_name};
 use super::{HttpConfig, Server};
 use crate::digest;
-use crate::error::{Code, EngineError, Refusal};
+use crate::error::{Code, Refusal};
 use crate::message::{ReceiveRequest, Received, SendEntry, Sent};
 
 /// System attributes that can be asked for.
@@ -62,7 +62,10 @@ pub(super) struct WireSent {
     body_sum: String,
     #[serde(rename = "MD5OfMessageAttributes", skip_serializing_if = "Option::is_none")]
     attributes_sum: Option<String>,
-    #[serde(rename = "MD5OfMessageSystemAttributes", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "MD5OfMessageSystemAttributes",
+        skip_serializing_if = "Option::is_none"
+    )]
     system_sum: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sequence_number: Option<String>,
@@ -137,23 +140,33 @@ struct Handle {
 
 impl Handle {
     fn receipt_handle(&self) -> Result<&str, Refusal> {
-        self.receipt_handle.as_deref().ok_or_else(|| Refusal::missing("ReceiptHandle"))
+        self.receipt_handle
+            .as_deref()
+            .ok_or_else(|| Refusal::missing("ReceiptHandle"))
     }
 }
 
 pub(super) fn send(server: &Server, body: &[u8]) -> Result<String, Failure> {
     let request: Send = wire::read(body)?;
     let entry = request.message.entry()?;
-    let sent = server.engine.send(queue_name(request.queue_url.as_deref())?, &entry)?;
+    let sent = server
+        .engine
+        .send(queue_name(request.queue_url.as_deref())?, &entry)?;
     wire::write(&WireSent::new(&entry, sent))
 }
 
 pub(super) async fn receive(server: &Server, body: &[u8]) -> Result<String, Failure> {
     let request: Receive = wire::read(body)?;
     let queue = queue_name(request.queue_url.as_deref())?;
-    let system: Vec<String> =
-        request.attribute_names.into_iter().chain(request.message_system_attribute_names).collect();
-    if let Some(unknown) = system.iter().find(|name| !SYSTEM_ATTRIBUTES.contains(&name.as_str())) {
+    let system: Vec<String> = request
+        .attribute_names
+        .into_iter()
+        .chain(request.message_system_attribute_names)
+        .collect();
+    if let Some(unknown) = system
+        .iter()
+        .find(|name| !SYSTEM_ATTRIBUTES.contains(&name.as_str()))
+    {
         return Err(Refusal::new(Code::InvalidAttributeName, format!("unknown attribute {unknown}")).into());
     }
     let max_messages = request.max_number_of_messages.unwrap_or(1);
@@ -167,17 +180,6 @@ pub(super) async fn receive(server: &Server, body: &[u8]) -> Result<String, Fail
         wait_s: request.wait_time_seconds,
         attempt_id: request.receive_request_attempt_id,
     };
-    let received = until_closing(server, queue, &wanted).await?;
-    let show = |message| show(&server.config, message, &system, &request.message_attribute_names);
-    wire::write(&Answer { messages: received.into_iter().map(show).collect() })
-}
-
-/// Waits for messages, but not past the closing of the server.
-async fn until_closing(
-    server: &Server,
-    queue: &str,
-    request: &ReceiveRequest,
-) -> Result<Vec<Received>, EngineError> {
     let mut closing = server.closing.clone();
     let closed = async {
         if closing.wait_for(|closing| *closing).await.is_err() {
@@ -185,24 +187,31 @@ async fn until_closing(
             std::future::pending::<()>().await;
         }
     };
-    tokio::select! {
-        biased;
-        received = server.engine.receive(queue, request) => received,
-        () = closed => Ok(Vec::new()),
-    }
+    let received = server.engine.receive_until(queue, &wanted, closed).await?;
+    let show = |message| show(&server.config, message, &system, &request.message_attribute_names);
+    wire::write(&Answer {
+        messages: received.into_iter().map(show).collect(),
+    })
 }
 
 pub(super) fn delete(server: &Server, body: &[u8]) -> Result<String, Failure> {
     let request: Handle = wire::read(body)?;
-    server.engine.delete(queue_name(request.queue_url.as_deref())?, request.receipt_handle()?)?;
+    server.engine.delete(
+        queue_name(request.queue_url.as_deref())?,
+        request.receipt_handle()?,
+    )?;
     nothing()
 }
 
 pub(super) fn change_visibility(server: &Server, body: &[u8]) -> Result<String, Failure> {
     let request: Handle = wire::read(body)?;
-    let seconds = request.visibility_timeout.ok_or_else(|| Refusal::missing("VisibilityTimeout"))?;
+    let seconds = request
+        .visibility_timeout
+        .ok_or_else(|| Refusal::missing("VisibilityTimeout"))?;
     let queue = queue_name(request.queue_url.as_deref())?;
-    server.engine.change_visibility(queue, request.receipt_handle()?, seconds)?;
+    server
+        .engine
+        .change_visibility(queue, request.receipt_handle()?, seconds)?;
     nothing()
 }
 
@@ -220,7 +229,10 @@ fn show(config: &HttpConfig, message: Received, system: &[String], user: &[Strin
         ("SenderId", Some(config.account_id.clone())),
         ("SentTimestamp", Some(message.sent_ms.to_string())),
         ("ApproximateReceiveCount", Some(message.receive_count.to_string())),
-        ("ApproximateFirstReceiveTimestamp", Some(message.first_received_ms.to_string())),
+        (
+            "ApproximateFirstReceiveTimestamp",
+            Some(message.first_received_ms.to_string()),
+        ),
         ("SequenceNumber", message.sequence_number),
         ("MessageDeduplicationId", message.dedup_id),
         ("MessageGroupId", message.group),
@@ -240,7 +252,10 @@ fn show(config: &HttpConfig, message: Received, system: &[String], user: &[Strin
         body: message.body,
         attributes,
         attributes_sum: digest::of_attributes(&asked),
-        message_attributes: asked.iter().map(|(name, value)| (name.clone(), value.into())).collect(),
+        message_attributes: asked
+            .iter()
+            .map(|(name, value)| (name.clone(), value.into()))
+            .collect(),
     }
 }
 
@@ -251,7 +266,10 @@ mod tests {
     #[test]
     fn attributes_are_asked_for_by_name_prefix_or_all() {
         let asked = |names: &[&str], name: &str| {
-            is_asked(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), name)
+            is_asked(
+                &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(),
+                name,
+            )
         };
         assert!(asked(&["All"], "a"));
         assert!(asked(&[".*"], "a"));

@@ -45,12 +45,20 @@ pub struct HttpConfig {
 impl HttpConfig {
     /// Region `us-east-1`, account `000000000000`.
     pub fn local(base_url: impl Into<String>) -> Self {
-        Self { region: "us-east-1".to_owned(), account_id: "000000000000".to_owned(), base_url: base_url.into() }
+        Self {
+            region: "us-east-1".to_owned(),
+            account_id: "000000000000".to_owned(),
+            base_url: base_url.into(),
+        }
     }
 
     /// The queue's URL.
     pub fn queue_url(&self, name: &str) -> String {
-        format!("{}/{}/{name}", self.base_url.trim_end_matches('/'), self.account_id)
+        format!(
+            "{}/{}/{name}",
+            self.base_url.trim_end_matches('/'),
+            self.account_id
+        )
     }
 
     /// The queue's ARN.
@@ -70,7 +78,11 @@ pub(crate) struct Server {
 pub fn router(engine: Engine, config: HttpConfig) -> Router {
     // The sender is dropped: such a router is never told to close.
     let (_, closing) = watch::channel(false);
-    routes(Server { engine, config, closing })
+    routes(Server {
+        engine,
+        config,
+        closing,
+    })
 }
 
 fn routes(server: Server) -> Router {
@@ -95,12 +107,21 @@ pub async fn serve(
         shutdown.await;
         close.send_replace(true);
     };
-    axum::serve(listener, routes(Server { engine, config, closing })).with_graceful_shutdown(until).await
+    axum::serve(
+        listener,
+        routes(Server {
+            engine,
+            config,
+            closing,
+        }),
+    )
+    .with_graceful_shutdown(until)
+    .await
 }
 
 async fn answer(State(server): State<Arc<Server>>, headers: HeaderMap, body: Bytes) -> Response {
     let outcome = match actions::operation(&headers) {
-        Ok(operation) => actions::perform(&server, operation, &body).await,
+        Ok(operation) => actions::perform(server, operation, body).await,
         Err(failure) => Err(failure),
     };
     let mut response = match outcome {

@@ -68,7 +68,9 @@ struct List {
 pub(super) fn create(server: &Server, body: &[u8]) -> Result<String, Failure> {
     let request: Create = wire::read(body)?;
     let name = request.queue_name.ok_or_else(|| Refusal::missing("QueueName"))?;
-    server.engine.create_queue(&name, &request.attributes, &request.tags)?;
+    server
+        .engine
+        .create_queue(&name, &request.attributes, &request.tags)?;
     wire::write(&json!({ "QueueUrl": server.config.queue_url(&name) }))
 }
 
@@ -83,7 +85,10 @@ pub(super) fn attributes(server: &Server, body: &[u8]) -> Result<String, Failure
     let request: OfQueue = wire::read(body)?;
     let name = request.name()?;
     let asked = &request.attribute_names;
-    if let Some(unknown) = asked.iter().find(|asked| *asked != "All" && !attributes::is_known(asked)) {
+    if let Some(unknown) = asked
+        .iter()
+        .find(|asked| *asked != "All" && !attributes::is_known(asked))
+    {
         return Err(Refusal::new(Code::InvalidAttributeName, format!("unknown attribute {unknown}")).into());
     }
     let mut all = server.engine.queue_attributes(name)?;
@@ -99,7 +104,9 @@ pub(super) fn attributes(server: &Server, body: &[u8]) -> Result<String, Failure
 
 pub(super) fn set_attributes(server: &Server, body: &[u8]) -> Result<String, Failure> {
     let request: OfQueue = wire::read(body)?;
-    server.engine.set_queue_attributes(request.name()?, &request.attributes)?;
+    server
+        .engine
+        .set_queue_attributes(request.name()?, &request.attributes)?;
     nothing()
 }
 
@@ -130,7 +137,11 @@ pub(super) fn untag(server: &Server, body: &[u8]) -> Result<String, Failure> {
 pub(super) fn tags(server: &Server, body: &[u8]) -> Result<String, Failure> {
     let request: OfQueue = wire::read(body)?;
     let tags: BTreeMap<_, _> = server.engine.queue_tags(request.name()?)?;
-    if tags.is_empty() { nothing() } else { wire::write(&json!({ "Tags": tags })) }
+    if tags.is_empty() {
+        nothing()
+    } else {
+        wire::write(&json!({ "Tags": tags }))
+    }
 }
 
 pub(super) fn list(server: &Server, body: &[u8]) -> Result<String, Failure> {
@@ -151,15 +162,26 @@ pub(super) fn dead_letter_sources(server: &Server, body: &[u8]) -> Result<String
 
 /// The last name of the page before.
 fn after(token: Option<&str>) -> Result<String, Refusal> {
-    let Some(token) = token else { return Ok(String::new()) };
-    let name = URL_SAFE_NO_PAD.decode(token).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let Some(token) = token else {
+        return Ok(String::new());
+    };
+    let name = URL_SAFE_NO_PAD
+        .decode(token)
+        .ok()
+        .and_then(|bytes| String::from_utf8(bytes).ok());
     name.ok_or_else(|| Refusal::parameter(format!("value {token} for parameter NextToken is invalid")))
 }
 
-fn page(server: &Server, field: &str, mut names: Vec<String>, limit: Option<usize>) -> Result<String, Failure> {
+fn page(
+    server: &Server,
+    field: &str,
+    mut names: Vec<String>,
+    limit: Option<usize>,
+) -> Result<String, Failure> {
     let limit = limit.unwrap_or(MAX_LISTED);
     if !(1..=MAX_LISTED).contains(&limit) {
-        let message = format!("value {limit} for parameter MaxResults is invalid: 1 to {MAX_LISTED} are allowed");
+        let message =
+            format!("value {limit} for parameter MaxResults is invalid: 1 to {MAX_LISTED} are allowed");
         return Err(Refusal::parameter(message).into());
     }
     let more = names.len() > limit;

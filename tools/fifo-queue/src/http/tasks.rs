@@ -63,14 +63,18 @@ pub(super) fn start(server: &Server, body: &[u8]) -> Result<String, Failure> {
 pub(super) fn list(server: &Server, body: &[u8]) -> Result<String, Failure> {
     let request: List = wire::read(body)?;
     let source = arn_name("SourceArn", request.source_arn.as_deref())?;
-    let tasks = server.engine.list_move_tasks(source, request.max_results.unwrap_or(1))?;
+    let tasks = server
+        .engine
+        .list_move_tasks(source, request.max_results.unwrap_or(1))?;
     let tasks: Vec<WireTask> = tasks.into_iter().map(|task| show(&server.config, task)).collect();
     wire::write(&json!({ "Results": tasks }))
 }
 
 pub(super) fn cancel(server: &Server, body: &[u8]) -> Result<String, Failure> {
     let request: Cancel = wire::read(body)?;
-    let handle = request.task_handle.ok_or_else(|| Refusal::missing("TaskHandle"))?;
+    let handle = request
+        .task_handle
+        .ok_or_else(|| Refusal::missing("TaskHandle"))?;
     let moved = server.engine.cancel_move_task(&handle)?;
     wire::write(&json!({ "ApproximateNumberOfMessagesMoved": moved }))
 }

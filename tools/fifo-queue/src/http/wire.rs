@@ -16,20 +16,29 @@ use crate::rules::redrive::name_in_arn;
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
     let body = if body.is_empty() { b"{}" } else { body };
     serde_json::from_slice(body).map_err(|error| {
-        Refusal::new(Code::MalformedInput, format!("the request body does not fit the operation: {error}")).into()
+        Refusal::new(
+            Code::MalformedInput,
+            format!("the request body does not fit the operation: {error}"),
+        )
+        .into()
     })
 }
 
 /// Writes an answer.
 pub(super) fn write<T: Serialize>(answer: &T) -> Result<String, Failure> {
     serde_json::to_string(answer).map_err(|source| {
-        Failure::Broken(crate::error::EngineError::Damaged { what: "answer", source })
+        Failure::Broken(crate::error::EngineError::Damaged {
+            what: "answer",
+            source,
+        })
     })
 }
 
 /// Name of the queue in a queue URL: what follows the last slash. A bare name is taken too.
 pub(super) fn queue_name(url: Option<&str>) -> Result<&str, Refusal> {
-    let url = url.ok_or_else(|| Refusal::missing("QueueUrl"))?.trim_end_matches('/');
+    let url = url
+        .ok_or_else(|| Refusal::missing("QueueUrl"))?
+        .trim_end_matches('/');
     Ok(url.rsplit('/').next().unwrap_or(url))
 }
 
@@ -37,7 +46,9 @@ pub(super) fn queue_name(url: Option<&str>) -> Result<&str, Refusal> {
 pub(super) fn arn_name<'a>(parameter: &str, arn: Option<&'a str>) -> Result<&'a str, Refusal> {
     let arn = arn.ok_or_else(|| Refusal::missing(parameter))?;
     name_in_arn(arn).ok_or_else(|| {
-        Refusal::parameter(format!("value {arn} for parameter {parameter} is invalid: it is not the ARN of a queue"))
+        Refusal::parameter(format!(
+            "value {arn} for parameter {parameter} is invalid: it is not the ARN of a queue"
+        ))
     })
 }
 
@@ -58,18 +69,26 @@ impl From<&MessageAttribute> for WireAttribute {
             AttributeValue::Text(text) => (Some(text.clone()), None),
             AttributeValue::Binary(bytes) => (None, Some(STANDARD.encode(bytes))),
         };
-        Self { data_type: Some(attribute.data_type.clone()), string_value, binary_value }
+        Self {
+            data_type: Some(attribute.data_type.clone()),
+            string_value,
+            binary_value,
+        }
     }
 }
 
 fn attribute(name: &str, wire: WireAttribute) -> Result<MessageAttribute, Refusal> {
     let data_type = wire.data_type.ok_or_else(|| {
-        Refusal::parameter(format!("the message attribute `{name}` must contain a non-empty attribute type"))
+        Refusal::parameter(format!(
+            "the message attribute `{name}` must contain a non-empty attribute type"
+        ))
     })?;
     let value = match (wire.string_value, wire.binary_value) {
         (Some(text), None) => AttributeValue::Text(text),
         (None, Some(encoded)) => AttributeValue::Binary(STANDARD.decode(encoded).map_err(|error| {
-            Refusal::parameter(format!("the message attribute `{name}` is not valid base64: {error}"))
+            Refusal::parameter(format!(
+                "the message attribute `{name}` is not valid base64: {error}"
+            ))
         })?),
         _ => {
             return Err(Refusal::parameter(format!(
@@ -84,7 +103,9 @@ fn attribute(name: &str, wire: WireAttribute) -> Result<MessageAttribute, Refusa
 pub(super) fn attributes(
     wire: BTreeMap<String, WireAttribute>,
 ) -> Result<BTreeMap<String, MessageAttribute>, Refusal> {
-    wire.into_iter().map(|(name, value)| attribute(&name, value).map(|value| (name, value))).collect()
+    wire.into_iter()
+        .map(|(name, value)| attribute(&name, value).map(|value| (name, value)))
+        .collect()
 }
 
 /// The trace header among the system attributes of a send; no other is allowed.
@@ -92,9 +113,13 @@ pub(super) fn trace_header(wire: BTreeMap<String, WireAttribute>) -> Result<Opti
     let mut header = None;
     for (name, value) in wire {
         match (name.as_str(), attribute(&name, value)?) {
-            ("AWSTraceHeader", MessageAttribute { data_type, value: AttributeValue::Text(text) })
-                if data_type == "String" =>
-            {
+            (
+                "AWSTraceHeader",
+                MessageAttribute {
+                    data_type,
+                    value: AttributeValue::Text(text),
+                },
+            ) if data_type == "String" => {
                 header = Some(text);
             }
             _ => {

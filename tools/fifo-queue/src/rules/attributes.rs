@@ -59,12 +59,21 @@ fn invalid(name: &str, value: &str, expected: impl std::fmt::Display) -> Refusal
 
 fn number(attributes: &Attributes, name: &str) -> Result<i64, Refusal> {
     let Some((_, range, default)) = NUMBERS.iter().find(|(known, ..)| *known == name) else {
-        return Err(Refusal::new(Code::InvalidAttributeName, format!("unknown attribute {name}")));
+        return Err(Refusal::new(
+            Code::InvalidAttributeName,
+            format!("unknown attribute {name}"),
+        ));
     };
-    let Some(text) = attributes.get(name) else { return Ok(*default) };
+    let Some(text) = attributes.get(name) else {
+        return Ok(*default);
+    };
     match text.parse::<i64>() {
         Ok(value) if range.contains(&value) => Ok(value),
-        _ => Err(invalid(name, text, format!("a number from {} to {} is needed", range.start(), range.end()))),
+        _ => Err(invalid(
+            name,
+            text,
+            format!("a number from {} to {} is needed", range.start(), range.end()),
+        )),
     }
 }
 
@@ -101,13 +110,26 @@ impl QueueConfig {
     /// Reads and checks the attributes of the queue called `name`.
     pub(crate) fn read(name: &str, attributes: &Attributes) -> Result<Self, Refusal> {
         if let Some(unknown) = attributes.keys().find(|key| !is_settable(key)) {
-            return Err(Refusal::new(Code::InvalidAttributeName, format!("unknown attribute {unknown}")));
+            return Err(Refusal::new(
+                Code::InvalidAttributeName,
+                format!("unknown attribute {unknown}"),
+            ));
         }
         let fifo = choice(attributes, "FifoQueue", "false", "true")?;
         names::check_queue(name, fifo)?;
-        let fifo_only = ["ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit"];
-        if let Some(wrong) = fifo_only.iter().find(|key| !fifo && attributes.contains_key(**key)) {
-            return Err(Refusal::new(Code::InvalidAttributeName, format!("{wrong} is only for FIFO queues")));
+        let fifo_only = [
+            "ContentBasedDeduplication",
+            "DeduplicationScope",
+            "FifoThroughputLimit",
+        ];
+        if let Some(wrong) = fifo_only
+            .iter()
+            .find(|key| !fifo && attributes.contains_key(**key))
+        {
+            return Err(Refusal::new(
+                Code::InvalidAttributeName,
+                format!("{wrong} is only for FIFO queues"),
+            ));
         }
         let dedup_per_group = choice(attributes, "DeduplicationScope", "queue", "messageGroup")?;
         let limit_per_group = choice(attributes, "FifoThroughputLimit", "perQueue", "perMessageGroupId")?;
@@ -126,7 +148,10 @@ impl QueueConfig {
             max_bytes: usize::try_from(number(attributes, "MaximumMessageSize")?).unwrap_or(MAX_BYTES),
             content_dedup: choice(attributes, "ContentBasedDeduplication", "false", "true")?,
             dedup_per_group,
-            redrive: attributes.get("RedrivePolicy").map(|text| RedrivePolicy::read(text)).transpose()?,
+            redrive: attributes
+                .get("RedrivePolicy")
+                .map(|text| RedrivePolicy::read(text))
+                .transpose()?,
             allow: attributes
                 .get("RedriveAllowPolicy")
                 .map(|text| AllowPolicy::read(text))
@@ -153,7 +178,11 @@ pub(crate) fn effective(attributes: &Attributes) -> Attributes {
             all.insert(name.to_owned(), value.to_owned());
         }
     }
-    all.extend(attributes.iter().map(|(name, value)| (name.clone(), value.clone())));
+    all.extend(
+        attributes
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone())),
+    );
     all
 }
 
@@ -163,7 +192,10 @@ pub(crate) fn first_difference<'a>(stored: &Attributes, asked: &'a Attributes) -
     let have = effective(stored);
     let differs = |(name, value): &(&String, &String)| {
         let empty_and_absent = value.is_empty() && !have.contains_key(*name);
-        !empty_and_absent && !have.get(*name).is_some_and(|old| old == *value || same_json(old, value))
+        !empty_and_absent
+            && !have
+                .get(*name)
+                .is_some_and(|old| old == *value || same_json(old, value))
     };
     asked.iter().find(differs).map(|(name, _)| name.as_str())
 }
@@ -172,9 +204,14 @@ pub(crate) fn first_difference<'a>(stored: &Attributes, asked: &'a Attributes) -
 pub(crate) fn merge(stored: &Attributes, changes: &Attributes) -> Result<Attributes, Refusal> {
     let mut merged = stored.clone();
     for (name, value) in changes {
-        let removable = KEPT.contains(&name.as_str()) || name == "RedrivePolicy" || name == "RedriveAllowPolicy";
+        let removable =
+            KEPT.contains(&name.as_str()) || name == "RedrivePolicy" || name == "RedriveAllowPolicy";
         if name == "FifoQueue" && stored.get(name) != Some(value) {
-            return Err(invalid(name, value, "it cannot be changed after the queue was created"));
+            return Err(invalid(
+                name,
+                value,
+                "it cannot be changed after the queue was created",
+            ));
         }
         if removable && value.is_empty() {
             merged.remove(name);
@@ -190,11 +227,16 @@ mod tests {
     use super::*;
 
     fn of(pairs: &[(&str, &str)]) -> Attributes {
-        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
     }
 
     fn code(name: &str, pairs: &[(&str, &str)]) -> Option<Code> {
-        QueueConfig::read(name, &of(pairs)).err().map(|refusal| refusal.code)
+        QueueConfig::read(name, &of(pairs))
+            .err()
+            .map(|refusal| refusal.code)
     }
 
     #[test]
@@ -218,15 +260,25 @@ mod tests {
     #[test]
     fn unknown_and_answered_attributes_cannot_be_set() {
         for name in ["Colour", "QueueArn", "ApproximateNumberOfMessages"] {
-            assert_eq!(code("q", &[(name, "1")]), Some(Code::InvalidAttributeName), "{name}");
+            assert_eq!(
+                code("q", &[(name, "1")]),
+                Some(Code::InvalidAttributeName),
+                "{name}"
+            );
         }
-        assert_eq!(code("q", &[("DeduplicationScope", "queue")]), Some(Code::InvalidAttributeName));
+        assert_eq!(
+            code("q", &[("DeduplicationScope", "queue")]),
+            Some(Code::InvalidAttributeName)
+        );
     }
 
     #[test]
     fn repeated_creation_compares_only_what_is_given() {
         let stored = of(&[("FifoQueue", "true"), ("VisibilityTimeout", "5")]);
-        assert_eq!(first_difference(&stored, &of(&[("VisibilityTimeout", "5"), ("DelaySeconds", "0")])), None);
+        assert_eq!(
+            first_difference(&stored, &of(&[("VisibilityTimeout", "5"), ("DelaySeconds", "0")])),
+            None
+        );
         let asked = of(&[("VisibilityTimeout", "6")]);
         assert_eq!(first_difference(&stored, &asked), Some("VisibilityTimeout"));
     }

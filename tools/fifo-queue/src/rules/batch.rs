@@ -29,7 +29,10 @@ pub(crate) fn check_ids<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> Resu
     for id in ids {
         names::check_entry_id(id)?;
         if !seen.insert(id) {
-            return Err(Refusal::new(Code::BatchEntryIdsNotDistinct, format!("batch entry id `{id}` is repeated")));
+            return Err(Refusal::new(
+                Code::BatchEntryIdsNotDistinct,
+                format!("batch entry id `{id}` is repeated"),
+            ));
         }
     }
     Ok(())

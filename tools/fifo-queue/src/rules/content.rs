@@ -31,7 +31,10 @@ fn check_text(what: &str, text: &str) -> Result<(), Refusal> {
         None => Ok(()),
         Some(c) => Err(Refusal::new(
             Code::InvalidMessageContents,
-            format!("{what} has the character U+{:04X}, which SQS does not carry", u32::from(c)),
+            format!(
+                "{what} has the character U+{:04X}, which SQS does not carry",
+                u32::from(c)
+            ),
         )),
     }
 }
@@ -49,11 +52,18 @@ pub(crate) fn check(entry: &SendEntry, config: &QueueConfig) -> Result<Accepted,
             "one or more parameters are invalid: the message has {size} bytes, this queue takes {limit}"
         )));
     }
-    if config.fifo { check_fifo(entry, config) } else { check_standard(entry, config) }
+    if config.fifo {
+        check_fifo(entry, config)
+    } else {
+        check_standard(entry, config)
+    }
 }
 
 fn check_fifo(entry: &SendEntry, config: &QueueConfig) -> Result<Accepted, Refusal> {
-    let group = entry.group.as_deref().ok_or_else(|| Refusal::missing("MessageGroupId"))?;
+    let group = entry
+        .group
+        .as_deref()
+        .ok_or_else(|| Refusal::missing("MessageGroupId"))?;
     names::check_fifo_id("MessageGroupId", group)?;
     if let Some(delay_s) = entry.delay_s.filter(|delay_s| *delay_s != 0) {
         return Err(Refusal::parameter(format!(
@@ -73,12 +83,17 @@ fn check_fifo(entry: &SendEntry, config: &QueueConfig) -> Result<Accepted, Refus
             ));
         }
     };
-    Ok(Accepted { dedup_id: Some(dedup_id), delay_s: config.delay_s })
+    Ok(Accepted {
+        dedup_id: Some(dedup_id),
+        delay_s: config.delay_s,
+    })
 }
 
 fn check_standard(entry: &SendEntry, config: &QueueConfig) -> Result<Accepted, Refusal> {
     if entry.dedup_id.is_some() {
-        return Err(Refusal::parameter("MessageDeduplicationId is only for FIFO queues"));
+        return Err(Refusal::parameter(
+            "MessageDeduplicationId is only for FIFO queues",
+        ));
     }
     if let Some(group) = &entry.group {
         names::check_fifo_id("MessageGroupId", group)?;
@@ -89,7 +104,10 @@ fn check_standard(entry: &SendEntry, config: &QueueConfig) -> Result<Accepted, R
             "value {delay_s} for parameter DelaySeconds is invalid: 0 to {MAX_DELAY_S} are allowed"
         )));
     }
-    Ok(Accepted { dedup_id: None, delay_s })
+    Ok(Accepted {
+        dedup_id: None,
+        delay_s,
+    })
 }
 
 fn check_attributes(entry: &SendEntry) -> Result<(), Refusal> {
@@ -102,17 +120,24 @@ fn check_attributes(entry: &SendEntry) -> Result<(), Refusal> {
     if let Some(header) = &entry.trace_header {
         check_text("the attribute AWSTraceHeader", header)?;
     }
-    entry.attributes.iter().try_for_each(|(name, attribute)| check_attribute(name, attribute))
+    entry
+        .attributes
+        .iter()
+        .try_for_each(|(name, attribute)| check_attribute(name, attribute))
 }
 
 fn check_attribute(name: &str, attribute: &MessageAttribute) -> Result<(), Refusal> {
     names::check_attribute(name)?;
     if attribute.value.is_empty() {
-        return Err(Refusal::parameter(format!("the message attribute `{name}` must have a non-empty value")));
+        return Err(Refusal::parameter(format!(
+            "the message attribute `{name}` must have a non-empty value"
+        )));
     }
     let kind = attribute.data_type.split('.').next().unwrap_or_default();
     match (kind, &attribute.value) {
-        ("String", AttributeValue::Text(text)) => check_text(&format!("the message attribute `{name}`"), text),
+        ("String", AttributeValue::Text(text)) => {
+            check_text(&format!("the message attribute `{name}`"), text)
+        }
         ("Number", AttributeValue::Text(text)) if text.parse::<f64>().is_ok_and(f64::is_finite) => Ok(()),
         ("Binary", AttributeValue::Binary(_)) => Ok(()),
         ("String" | "Number" | "Binary", _) => Err(Refusal::parameter(format!(
@@ -132,7 +157,18 @@ mod tests {
 
     #[test]
     fn control_characters_and_noncharacters_are_not_carried() {
-        for c in ['\t', '\n', '\r', ' ', 'é', '\u{D7FF}', '\u{E000}', '\u{FFFD}', '\u{10000}', '\u{10FFFF}'] {
+        for c in [
+            '\t',
+            '\n',
+            '\r',
+            ' ',
+            'é',
+            '\u{D7FF}',
+            '\u{E000}',
+            '\u{FFFD}',
+            '\u{10000}',
+            '\u{10FFFF}',
+        ] {
             assert!(is_carried(c), "{c:?}");
         }
         for c in ['\0', '\u{1}', '\u{B}', '\u{C}', '\u{1F}', '\u{FFFE}', '\u{FFFF}'] {

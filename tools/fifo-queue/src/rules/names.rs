@@ -13,7 +13,9 @@ const ATTRIBUTE_NAME: usize = 256;
 
 fn is_plain(text: &str, longest: usize) -> bool {
     (1..=longest).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }
 
 /// Letters, digits, `-` and `_`, at most 80, with `.fifo` at the end exactly when the queue is FIFO.
@@ -27,7 +29,9 @@ pub(crate) fn check_queue(name: &str, fifo: bool) -> Result<(), Refusal> {
             )));
         }
         (None, true) => {
-            return Err(Refusal::parameter(format!("the name of a FIFO queue must end in .fifo: `{name}`")));
+            return Err(Refusal::parameter(format!(
+                "the name of a FIFO queue must end in .fifo: `{name}`"
+            )));
         }
     };
     if is_plain(stem, QUEUE_NAME) && name.len() <= QUEUE_NAME {
@@ -70,7 +74,9 @@ pub(crate) fn check_attribute(name: &str) -> Result<(), Refusal> {
     if good {
         return Ok(());
     }
-    Err(Refusal::parameter(format!("message attribute name {name:?} is invalid or reserved")))
+    Err(Refusal::parameter(format!(
+        "message attribute name {name:?} is invalid or reserved"
+    )))
 }
 
 #[cfg(test)]
@@ -81,7 +87,13 @@ mod tests {
     fn fifo_suffix_and_attribute_go_together() {
         assert!(check_queue("a.fifo", true).is_ok());
         assert!(check_queue("a", false).is_ok());
-        for (name, fifo) in [("a", true), ("a.fifo", false), (".fifo", true), ("a.b", false), ("", false)] {
+        for (name, fifo) in [
+            ("a", true),
+            ("a.fifo", false),
+            (".fifo", true),
+            ("a.b", false),
+            ("", false),
+        ] {
             assert!(check_queue(name, fifo).is_err(), "{name} {fifo}");
         }
         assert!(check_queue(&format!("{}.fifo", "x".repeat(75)), true).is_ok());

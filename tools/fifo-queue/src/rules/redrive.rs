@@ -54,7 +54,9 @@ impl RedrivePolicy {
         let count = &policy["maxReceiveCount"];
         let max_receives = count.as_i64().or_else(|| count.as_str()?.parse().ok());
         Ok(Self {
-            target: target.ok_or_else(|| bad("deadLetterTargetArn must be the ARN of a queue"))?.to_owned(),
+            target: target
+                .ok_or_else(|| bad("deadLetterTargetArn must be the ARN of a queue"))?
+                .to_owned(),
             max_receives: max_receives
                 .filter(|count| RECEIVES.contains(count))
                 .ok_or_else(|| bad("maxReceiveCount must be a number from 1 to 1000"))?,
@@ -71,8 +73,9 @@ impl AllowPolicy {
             Some("denyAll") => Ok(Self::None),
             Some("byQueue") => {
                 let arns = policy["sourceQueueArns"].as_array().into_iter().flatten();
-                let names: Option<Vec<_>> =
-                    arns.map(|arn| arn.as_str().and_then(name_in_arn).map(str::to_owned)).collect();
+                let names: Option<Vec<_>> = arns
+                    .map(|arn| arn.as_str().and_then(name_in_arn).map(str::to_owned))
+                    .collect();
                 match names {
                     Some(names) if (1..=10).contains(&names.len()) => Ok(Self::Only(names)),
                     _ => Err(bad("sourceQueueArns must hold 1 to 10 ARNs of queues")),
@@ -103,7 +106,10 @@ mod tests {
                 r#"{{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:d.fifo","maxReceiveCount":{count}}}"#
             ))
         };
-        let expected = RedrivePolicy { target: "d.fifo".to_owned(), max_receives: 2 };
+        let expected = RedrivePolicy {
+            target: "d.fifo".to_owned(),
+            max_receives: 2,
+        };
         assert_eq!(policy("2"), Ok(expected.clone()));
         assert_eq!(policy("\"2\""), Ok(expected));
         assert!(policy("0").is_err());
@@ -113,7 +119,12 @@ mod tests {
     #[test]
     fn only_whole_sqs_arns_name_a_queue() {
         assert_eq!(name_in_arn("arn:aws:sqs:eu-west-1:1:q"), Some("q"));
-        for bad in ["q", "arn:aws:sns:eu-west-1:1:q", "arn:aws:sqs:eu-west-1:1", "arn:aws:sqs:eu-west-1:1:q:x"] {
+        for bad in [
+            "q",
+            "arn:aws:sns:eu-west-1:1:q",
+            "arn:aws:sqs:eu-west-1:1",
+            "arn:aws:sqs:eu-west-1:1:q:x",
+        ] {
             assert_eq!(name_in_arn(bad), None, "{bad}");
         }
     }

@@ -12,7 +12,10 @@ fn message_moves_on_the_receive_after_its_last_one() {
     for _ in 0..2 {
         assert_eq!(bodies(&world.receive(1)), ["m1"]);
         world.seconds(30);
-        assert!(world.receive_from(DEAD, 10).is_empty(), "the end of a visibility moves nothing");
+        assert!(
+            world.receive_from(DEAD, 10).is_empty(),
+            "the end of a visibility moves nothing"
+        );
     }
     assert_eq!(world.bodies(), ["m2"], "the group is free again");
     assert_eq!(bodies(&world.receive_from(DEAD, 10)), ["m1"]);
@@ -62,7 +65,10 @@ fn dead_letters_of_a_group_keep_their_order() {
 #[test]
 fn moving_ignores_the_windows_of_the_dead_letter_queue() {
     let world = World::with_dead_letters(1);
-    world.engine.send(DEAD, &SendEntry::fifo("a", "m1", "sent there")).unwrap();
+    world
+        .engine
+        .send(DEAD, &SendEntry::fifo("a", "m1", "sent there"))
+        .unwrap();
     world.send("a", "m1");
     world.receive(1);
     world.seconds(30);
@@ -83,10 +89,14 @@ fn messages_stay_while_the_dead_letter_queue_is_missing() {
 #[test]
 fn dead_letter_queue_must_exist_and_be_of_the_same_kind() {
     let world = World::new(&[]);
-    world.engine.create_queue("plain", &Texts::new(), &Texts::new()).unwrap();
+    world
+        .engine
+        .create_queue("plain", &Texts::new(), &Texts::new())
+        .unwrap();
     for target in ["plain", "missing.fifo", QUEUE] {
-        let changed =
-            world.engine.set_queue_attributes(QUEUE, &texts(&[("RedrivePolicy", &redrive_to(target, 3))]));
+        let changed = world
+            .engine
+            .set_queue_attributes(QUEUE, &texts(&[("RedrivePolicy", &redrive_to(target, 3))]));
         assert_eq!(refused(changed), Code::InvalidParameterValue, "{target}");
     }
 }
@@ -96,7 +106,9 @@ fn dead_letter_queue_may_refuse_a_source() {
     let world = World::new(&[]);
     let deny = fifo(&[("RedriveAllowPolicy", r#"{"redrivePermission":"denyAll"}"#)]);
     world.engine.create_queue(DEAD, &deny, &Texts::new()).unwrap();
-    let changed = world.engine.set_queue_attributes(QUEUE, &texts(&[("RedrivePolicy", &redrive_to(DEAD, 3))]));
+    let changed = world
+        .engine
+        .set_queue_attributes(QUEUE, &texts(&[("RedrivePolicy", &redrive_to(DEAD, 3))]));
     assert_eq!(refused(changed), Code::InvalidParameterValue);
 }
 

@@ -41,7 +41,10 @@ fn group_is_held_behind_its_first_invisible_message() {
     world.hide(&held[0], 600);
     world.hide(&held[1], 0);
     world.hide(&held[2], 0);
-    assert!(world.bodies().is_empty(), "m2 and m3 are visible, but stand behind m1");
+    assert!(
+        world.bodies().is_empty(),
+        "m2 and m3 are visible, but stand behind m1"
+    );
     world.hide(&held[0], 0);
     assert_eq!(world.bodies(), ["m1", "m2", "m3"]);
 }
@@ -127,11 +130,21 @@ fn deleting_twice_succeeds() {
 #[test]
 fn handle_of_another_queue_is_no_handle() {
     let world = World::new(&[]);
-    world.engine.create_queue("other.fifo", &crate::support::fifo(&[]), &Default::default()).unwrap();
+    world
+        .engine
+        .create_queue("other.fifo", &crate::support::fifo(&[]), &Default::default())
+        .unwrap();
     world.send("a", "m1");
     let message = world.receive(1).remove(0);
-    for (queue, handle) in [("other.fifo", message.receipt_handle.as_str()), (QUEUE, "garbage")] {
-        assert_eq!(refused(world.engine.delete(queue, handle)), Code::ReceiptHandleIsInvalid, "{queue}");
+    for (queue, handle) in [
+        ("other.fifo", message.receipt_handle.as_str()),
+        (QUEUE, "garbage"),
+    ] {
+        assert_eq!(
+            refused(world.engine.delete(queue, handle)),
+            Code::ReceiptHandleIsInvalid,
+            "{queue}"
+        );
     }
 }
 
@@ -142,7 +155,9 @@ fn visibility_cannot_pass_twelve_hours_from_the_receive() {
     let message = world.receive(1).remove(0);
     world.hide(&message, 43_200);
     world.seconds(3_600);
-    let more = world.engine.change_visibility(QUEUE, &message.receipt_handle, 39_601);
+    let more = world
+        .engine
+        .change_visibility(QUEUE, &message.receipt_handle, 39_601);
     assert_eq!(refused(more), Code::InvalidParameterValue);
     world.hide(&message, 39_600);
     world.seconds(39_599);
@@ -155,7 +170,10 @@ fn visibility_cannot_pass_twelve_hours_from_the_receive() {
 fn receive_with_no_visibility_hides_nothing() {
     let world = World::new(&[]);
     world.send("a", "m1");
-    let request = ReceiveRequest { visibility_s: Some(0), ..ReceiveRequest::default() };
+    let request = ReceiveRequest {
+        visibility_s: Some(0),
+        ..ReceiveRequest::default()
+    };
     for count in 1..=3 {
         let message = world.engine.try_receive(QUEUE, &request).unwrap().remove(0);
         assert_eq!(message.receive_count, count);
@@ -183,15 +201,21 @@ fn repeated_receive_attempt_gives_the_same_messages_and_handles() {
     let world = World::new(&[("VisibilityTimeout", "20")]);
     world.send("a", "m1");
     world.send("a", "m2");
-    let request =
-        ReceiveRequest { max_messages: 10, attempt_id: Some("r1".to_owned()), ..ReceiveRequest::default() };
+    let request = ReceiveRequest {
+        max_messages: 10,
+        attempt_id: Some("r1".to_owned()),
+        ..ReceiveRequest::default()
+    };
     let first = world.engine.try_receive(QUEUE, &request).unwrap();
     world.seconds(15);
     assert_eq!(world.engine.try_receive(QUEUE, &request).unwrap(), first);
     world.seconds(15);
     assert!(world.bodies().is_empty(), "the repeat has hidden them anew");
     world.delete(&first[0]);
-    assert!(world.engine.try_receive(QUEUE, &request).unwrap().is_empty(), "one of them is gone");
+    assert!(
+        world.engine.try_receive(QUEUE, &request).unwrap().is_empty(),
+        "one of them is gone"
+    );
 }
 
 #[test]
@@ -205,7 +229,10 @@ fn retention_ends_messages_in_flight_or_not() {
     world.seconds(1);
     assert!(world.bodies().is_empty());
     let stats = &world.engine.queues().unwrap()[0];
-    assert_eq!((stats.visible, stats.in_flight, stats.oldest_age_ms), (0, 0, None));
+    assert_eq!(
+        (stats.visible, stats.in_flight, stats.oldest_age_ms),
+        (0, 0, None)
+    );
     world.delete(&message);
 }
 

@@ -1,4 +1,5 @@
 //! Behaviour of the engine and its server, from outside.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 mod dead_letters;
 mod dedup;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use fifo_queue::{Code, Engine, EngineError, ManualClock, Options, ReceiveRequest, Received, SendEntry, Sent};
+use fifo_queue::{
+    Code, Engine, EngineError, ManualClock, Options, ReceiveRequest, Received, SendEntry, Sent,
+};
 
 /// Where the clock begins.
 pub(crate) const START_MS: i64 = 1_750_000_000_000;
@@ -14,7 +16,10 @@ pub(crate) const DEAD: &str = "dead.fifo";
 pub(crate) type Texts = BTreeMap<String, String>;
 
 pub(crate) fn texts(pairs: &[(&str, &str)]) -> Texts {
-    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    pairs
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
 }
 
 /// Attributes of a FIFO queue with deduplication per group, and `more`.
@@ -44,16 +49,24 @@ impl World {
     pub(crate) fn new(attributes: &[(&str, &str)]) -> Self {
         let clock = Arc::new(ManualClock::at(START_MS));
         let engine = Engine::open(None, Options::default(), clock.clone()).unwrap();
-        engine.create_queue(QUEUE, &fifo(attributes), &Texts::new()).unwrap();
+        engine
+            .create_queue(QUEUE, &fifo(attributes), &Texts::new())
+            .unwrap();
         Self { engine, clock }
     }
 
     /// With a dead-letter queue [`DEAD`] after `max_receives`.
     pub(crate) fn with_dead_letters(max_receives: i64) -> Self {
         let world = Self::new(&[]);
-        world.engine.create_queue(DEAD, &fifo(&[]), &Texts::new()).unwrap();
+        world
+            .engine
+            .create_queue(DEAD, &fifo(&[]), &Texts::new())
+            .unwrap();
         let policy = redrive_to(DEAD, max_receives);
-        world.engine.set_queue_attributes(QUEUE, &texts(&[("RedrivePolicy", &policy)])).unwrap();
+        world
+            .engine
+            .set_queue_attributes(QUEUE, &texts(&[("RedrivePolicy", &policy)]))
+            .unwrap();
         world
     }
 
@@ -63,7 +76,9 @@ impl World {
 
     /// Sends `body` under a deduplication id equal to it.
     pub(crate) fn send(&self, group: &str, body: &str) -> Sent {
-        self.engine.send(QUEUE, &SendEntry::fifo(group, body, body)).unwrap()
+        self.engine
+            .send(QUEUE, &SendEntry::fifo(group, body, body))
+            .unwrap()
     }
 
     pub(crate) fn receive(&self, max_messages: usize) -> Vec<Received> {
@@ -84,12 +99,17 @@ impl World {
     }
 
     pub(crate) fn hide(&self, message: &Received, seconds: i64) {
-        self.engine.change_visibility(QUEUE, &message.receipt_handle, seconds).unwrap();
+        self.engine
+            .change_visibility(QUEUE, &message.receipt_handle, seconds)
+            .unwrap();
     }
 }
 
 pub(crate) fn up_to(max_messages: usize) -> ReceiveRequest {
-    ReceiveRequest { max_messages, ..ReceiveRequest::default() }
+    ReceiveRequest {
+        max_messages,
+        ..ReceiveRequest::default()
+    }
 }
 
 pub(crate) fn bodies(messages: &[Received]) -> Vec<String> {

@@ -7,7 +7,7 @@ mod clients;
 mod embedded;
 mod queues;
 mod secrets;
-mod serve;
+pub(crate) mod serve;
 mod switch;
 mod tables;
 

@@ -75,7 +75,7 @@ pub struct MappingStats {
 pub struct Mapping {
     shared: Arc<Shared>,
     mode: watch::Sender<Mode>,
-    pollers: JoinSet<()>,
+    pollers: tokio::sync::Mutex<JoinSet<()>>,
 }
 
 /// What the pollers are to do.
@@ -137,7 +137,7 @@ impl Mapping {
         for _ in 0..count {
             pollers.spawn(poller::poll(Arc::clone(&shared), seen.clone()));
         }
-        Self { shared, mode, pollers }
+        Self { shared, mode, pollers: tokio::sync::Mutex::new(pollers) }
     }
 
     /// Name of the queue.
@@ -177,10 +177,16 @@ impl Mapping {
         }
     }
 
-    /// Stops polling and waits until every batch in the function has ended.
-    pub async fn shutdown(mut self) {
+    /// Stops polling, for good. Batches in the function go on.
+    pub fn stop(&self) {
         self.mode.send_replace(Mode::Stop);
-        while let Some(ended) = self.pollers.join_next().await {
+    }
+
+    /// Stops polling and waits until every batch in the function has ended.
+    pub async fn shutdown(&self) {
+        self.stop();
+        let mut pollers = self.pollers.lock().await;
+        while let Some(ended) = pollers.join_next().await {
             if let Err(error) = ended {
                 tracing::error!(%error, "a poller ended badly");
             }

@@ -37,7 +37,8 @@ pub(super) fn http_answer(outcome: &Outcome) -> HttpAnswer {
     }
 }
 
-fn internal_error() -> HttpAnswer {
+/// The gateway's answer where a function failed.
+pub(super) fn internal_error() -> HttpAnswer {
     HttpAnswer::own(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error")
 }
 

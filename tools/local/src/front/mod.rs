@@ -20,7 +20,7 @@ use axum::routing::any;
 use bytes::Bytes;
 use uuid::Uuid;
 
-use answer::{HttpAnswer, http_answer};
+use answer::{HttpAnswer, http_answer, internal_error};
 use event::{HttpRequest, http_event};
 pub use recent::{AcceptedUpdate, RecentUpdates};
 
@@ -112,16 +112,14 @@ impl Front {
             account_id: &inner.account_id,
             now_ms: inner.clock.now_ms(),
         });
-        let Ok(payload) = serde_json::to_vec(&event) else { return too_large() };
+        let Ok(payload) = serde_json::to_vec(&event) else { return internal_error() };
         if payload.len() > EVENT_LIMIT {
             return too_large();
         }
         let trace_id =
             headers.get("x-amzn-trace-id").and_then(|value| value.to_str().ok()).map(str::to_owned);
         let invoked = inner.host.invoke(&inner.function, payload.into(), trace_id, SLOT_WAIT).await;
-        let Ok(invocation) = invoked else {
-            return HttpAnswer::own(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error");
-        };
+        let Ok(invocation) = invoked else { return internal_error() };
         let answer = http_answer(&invocation.outcome);
         if answer.status == StatusCode::OK {
             inner.recent.note(path, &body, inner.clock.now_ms());

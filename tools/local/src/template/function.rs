@@ -17,6 +17,9 @@ const DEFAULT_TIMEOUT_S: u64 = 3;
 const DEFAULT_MEMORY_MB: u32 = 128;
 /// Lambda's default batch size of a queue, and the most that FIFO allows.
 const FIFO_BATCH_LIMIT: u8 = 10;
+/// Variables that Lambda sets for a function with JSON logging, and the settings they come from.
+const LOGGING: [(&str, &str); 2] =
+    [("AWS_LAMBDA_LOG_FORMAT", "LogFormat"), ("AWS_LAMBDA_LOG_LEVEL", "ApplicationLogLevel")];
 
 /// One `AWS::Serverless::Function`, with `Globals.Function` under it.
 pub(super) fn function(
@@ -73,17 +76,22 @@ fn environment(
     properties: &Node,
     at: &str,
 ) -> Result<BTreeMap<String, String>, TemplateError> {
+    let mut environment = BTreeMap::new();
+    for (variable, setting) in LOGGING {
+        if let Some(node) = properties.get("LoggingConfig").and_then(|logging| logging.get(setting)) {
+            let here = format!("{at}.LoggingConfig.{setting}");
+            environment.insert(variable.to_owned(), scalar_text(&scope.required(node, &here)?, &here)?);
+        }
+    }
     let at = format!("{at}.Environment.Variables");
     let Some(node) = properties.get("Environment").and_then(|environment| environment.get("Variables")) else {
-        return Ok(BTreeMap::new());
+        return Ok(environment);
     };
-    match scope.required(node, &at)? {
-        Value::Object(variables) => variables
-            .iter()
-            .map(|(name, value)| Ok((name.clone(), scalar_text(value, &format!("{at}.{name}"))?)))
-            .collect(),
-        _ => Err(wrong(&at, "a map")),
+    let Value::Object(variables) = scope.required(node, &at)? else { return Err(wrong(&at, "a map")) };
+    for (name, value) in &variables {
+        environment.insert(name.clone(), scalar_text(value, &format!("{at}.{name}"))?);
     }
+    Ok(environment)
 }
 
 fn queue_source(

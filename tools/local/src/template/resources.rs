@@ -79,7 +79,7 @@ pub struct Function {
     pub timeout: Duration,
     /// Memory in MB; the local stack passes it on and does not enforce it.
     pub memory_mb: u32,
-    /// Environment, resolved.
+    /// Environment, resolved, with what its `LoggingConfig` makes Lambda add.
     pub environment: BTreeMap<String, String>,
     /// Queues it is fed from.
     pub queue_sources: Vec<QueueSource>,

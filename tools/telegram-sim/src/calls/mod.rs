@@ -47,16 +47,47 @@ impl From<Value> for Reply {
 
 type Answer = Result<Value, ApiError>;
 
+/// What a call weighs against the limits: edits like sends, albums and lists by their items.
+fn weight(call: &Call) -> Weight {
+    let items = |name| {
+        call.params
+            .json(name)
+            .and_then(|list| list.as_array().map(Vec::len))
+            .unwrap_or(1)
+    };
+    match call.method {
+        method if method.is_action() => Weight::Action,
+        Method {
+            name: "sendMediaGroup",
+            ..
+        } => Weight::Send(items("media")),
+        Method {
+            name: "copyMessages" | "forwardMessages",
+            ..
+        } => Weight::Send(items("message_ids")),
+        method if method.is_send() || method.shape == Shape::Edited => Weight::Send(1),
+        _ => Weight::Free,
+    }
+}
+
 impl World {
     /// Executes a call. `getUpdates` is not among them.
     pub(crate) fn call(&mut self, call: &Call) -> Result<Reply, ApiError> {
         self.bot(call.bot)?;
         let chat = self.chat_of(call)?;
-        self.admit(call, chat)?;
+        let weight = weight(call);
+        if let Some(chat) = chat {
+            let admission = self.bot(call.bot)?.rates.admit(call.now, chat, weight);
+            admission.map_err(|RetryAfter(seconds)| ApiError::too_many_requests(seconds))?;
+        }
         if let Some(reply) = self.webhook_call(call)? {
             return Ok(reply);
         }
-        self.execute(call, chat).map(Reply::from)
+        let answer = self.execute(call, chat);
+        if let (Err(_), Some(chat)) = (&answer, chat) {
+            self.bot(call.bot)?.rates.give_back(chat, weight);
+        }
+        answer.map(Reply::from)
     }
 
     /// The chat of a call that has one or needs one.
@@ -66,32 +97,6 @@ impl World {
             return self.target_chat(call.params.value("chat_id")).map(Some);
         }
         Ok(None)
-    }
-
-    fn admit(&mut self, call: &Call, chat: Option<i64>) -> Result<(), ApiError> {
-        let Some(chat) = chat else { return Ok(()) };
-        let items = |name| {
-            call.params
-                .json(name)
-                .and_then(|list| list.as_array().map(Vec::len))
-                .unwrap_or(1)
-        };
-        let weight = match call.method {
-            method if method.is_action() => Weight::Action,
-            Method {
-                name: "sendMediaGroup",
-                ..
-            } => Weight::Send(items("media")),
-            Method {
-                name: "copyMessages" | "forwardMessages",
-                ..
-            } => Weight::Send(items("message_ids")),
-            method if method.is_send() || method.shape == Shape::Edited => Weight::Send(1),
-            _ => Weight::Free,
-        };
-        let now = call.now;
-        let admission = self.bot(call.bot)?.rates.admit(now, chat, weight);
-        admission.map_err(|RetryAfter(seconds)| ApiError::too_many_requests(seconds))
     }
 
     fn execute(&mut self, call: &Call, chat: Option<i64>) -> Answer {

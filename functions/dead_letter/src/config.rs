@@ -1,0 +1,36 @@
+//! What the dead_letter function is configured with.
+
+use std::time::Duration;
+
+use penstock_aws::{ConfigError, Lookup, Settings};
+use penstock_domain::ledger::Retention;
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+pub(crate) struct Config {
+    pub(crate) table_name: String,
+    pub(crate) outbound_queue_url: String,
+    /// Of the three dead-letter queues.
+    pub(crate) queue_urls: [String; 3],
+    pub(crate) retention: Retention,
+}
+
+impl Config {
+    pub(crate) fn from_lookup(lookup: &Lookup<'_>) -> Result<Self, ConfigError> {
+        let mut settings = Settings::new(lookup);
+        let config = Self {
+            table_name: settings.text("TABLE_NAME", "name of the table"),
+            outbound_queue_url: settings.text("OUTBOUND_QUEUE_URL", "URL of the outbound queue"),
+            queue_urls: [
+                settings.text("UPDATES_DLQ_URL", "URL of the updates queue's dead-letter queue"),
+                settings.text("OUTBOUND_DLQ_URL", "URL of the outbound queue's dead-letter queue"),
+                settings.text("BULK_DLQ_URL", "URL of the bulk queue's dead-letter queue"),
+            ],
+            retention: Retention {
+                dedup_window: DAY * settings.number("DEDUP_WINDOW_DAYS", 7, 1, 90),
+                dead: DAY * settings.number("DEAD_RETENTION_DAYS", 90, 14, 3650),
+            },
+        };
+        settings.finish(config)
+    }
+}

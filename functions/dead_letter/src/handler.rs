@@ -1,0 +1,224 @@
+//! Filing, by what the body is: a quarantined body, an Update, an intent, or nothing of ours.
+
+use std::time::Duration;
+
+use aws_lambda_events::event::sqs::SqsBatchResponse;
+use penstock_batch::{Alone, Record, Time, Verdict, answer, growing_wait, run};
+use penstock_domain::failure::{Disposition, Failure};
+use penstock_domain::ids::{BotId, LedgerKey, MessageGroupId};
+use penstock_domain::intent::{IntentClaim, IntentRefusal, IntentState};
+use penstock_domain::kind::UpdateKind;
+use penstock_domain::ledger::Owner;
+use penstock_formats::ReadError;
+use penstock_formats::envelope::Envelope;
+use penstock_formats::outbound::{Origin, Outbound};
+use penstock_formats::quarantine::Quarantined;
+use penstock_ports::{
+    Clock, Deliveries, Enqueue, Filed, Inbox, IntentSettlement, IntentStart, Outbox, PortError, QueueSender, SettleAs,
+    Subject,
+};
+
+/// What filing one record may need.
+pub(crate) const NEEDED: Duration = Duration::from_secs(5);
+/// The lease under which an intent is given up.
+const LEASE: Duration = Duration::from_secs(10);
+/// Wait behind an earlier intent of the same chat that has not ended.
+const BEHIND_WAIT: Duration = Duration::from_secs(30);
+/// What SQS has given up on.
+const REDROVE: &str = "too_many_receives";
+const REDROVE_WHY: &str = "the queue gave it up after too many receives";
+
+/// What the dead_letter function works with.
+pub struct Deps<L, O, C> {
+    /// The ledger.
+    pub ledger: L,
+    /// The outbound queue: a repeat of an Update that is done is dispatched.
+    pub outbound: O,
+    /// The clock.
+    pub clock: C,
+}
+
+/// Handles a batch of the dead-letter queue that it came from.
+pub async fn handle<L, O, C, Q>(
+    deps: &Deps<L, O, C>,
+    queue: &Q,
+    records: &[Record],
+    time: &impl Time,
+) -> SqsBatchResponse
+where
+    L: Inbox + Outbox,
+    O: QueueSender,
+    C: Clock,
+    Q: Deliveries,
+{
+    let report = run(records, &Records(deps), time).await;
+    answer(&report, queue).await
+}
+
+struct Records<'a, L, O, C>(&'a Deps<L, O, C>);
+
+impl<L: Inbox + Outbox, O: QueueSender, C: Clock> penstock_batch::Handler for Records<'_, L, O, C> {
+    async fn handle(&self, record: &Record, _alone: &Alone) -> Verdict {
+        let filed = match Body::of(&record.body) {
+            Body::Update(envelope) => self.update(record, &envelope).await,
+            Body::Intent(outbound) => self.intent(record, &outbound).await,
+            Body::Quarantined(quarantined) => self.quarantined(record, &quarantined).await,
+            Body::Foreign(why) => self.foreign(record, &why).await,
+        };
+        filed.unwrap_or_else(|error| {
+            tracing::warn!(error = %error, receive_count = record.receive_count, "a store is away: the dead letter waits");
+            Verdict::ComeBackIn(growing_wait(record.receive_count))
+        })
+    }
+}
+
+/// What a dead letter is.
+enum Body<'a> {
+    Update(Envelope<'a>),
+    Intent(Box<Outbound>),
+    Quarantined(Quarantined),
+    /// None of ours, or of a newer release: kept raw.
+    Foreign(String),
+}
+
+impl<'a> Body<'a> {
+    fn of(body: &'a str) -> Self {
+        let why = match Envelope::read(body) {
+            Ok(envelope) => return Self::Update(envelope),
+            Err(error @ ReadError::Newer(_)) => return Self::Foreign(error.to_string()),
+            Err(error @ ReadError::Malformed(_)) => error.to_string(),
+        };
+        match (Outbound::read(body), Quarantined::read(body)) {
+            (Ok(outbound), _) => Self::Intent(Box::new(outbound)),
+            (_, Ok(quarantined)) => Self::Quarantined(quarantined),
+            (Err(_), Err(_)) => Self::Foreign(why),
+        }
+    }
+}
+
+impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
+    async fn file(
+        &self,
+        subject: &Subject,
+        redrive: u32,
+        raw: &str,
+        code: &str,
+        message: &str,
+    ) -> Result<Filed, PortError> {
+        let now = self.0.clock.now();
+        let failure = Failure::new(code, message, Disposition::Permanent, 1, now);
+        let filed = self.0.ledger.file_dead(subject, redrive, raw, &failure, now).await?;
+        if filed == Filed::Dead {
+            tracing::error!(trace_id = subject.trace_id, key = %subject.key, code, "dead letter");
+        }
+        Ok(filed)
+    }
+
+    async fn update(&self, record: &Record, envelope: &Envelope<'_>) -> Result<Verdict, PortError> {
+        let subject = Subject {
+            key: envelope.ledger_key(),
+            bot_id: envelope.bot_id,
+            update_id: envelope.update_id.0,
+            kind: envelope.kind,
+            group: MessageGroupId(record.group.clone()),
+            received_at: envelope.received_at,
+            trace_id: envelope.trace_id.to_owned(),
+        };
+        let done = match self.file(&subject, envelope.redrive, envelope.update, REDROVE, REDROVE_WHY).await? {
+            Filed::Dead | Filed::Already => return Ok(Verdict::Done),
+            Filed::HeldUntil(until) => return Ok(Verdict::ComeBackIn(until.since(self.0.clock.now()))),
+            Filed::Done(done) => done,
+        };
+        let origin = Origin {
+            bot_id: subject.bot_id,
+            update_id: envelope.update_id,
+            key: subject.key,
+            redrive: envelope.redrive,
+            received_at: subject.received_at,
+            trace_id: subject.trace_id,
+        };
+        let of = u8::try_from(done.intents.len()).unwrap_or(u8::MAX);
+        let intended = done.intents.iter().filter(|stored| stored.state == IntentState::Intended);
+        let messages: Vec<_> = intended
+            .filter_map(|stored| {
+                let body = Outbound::new(&origin, &stored.intent, stored.resend, of).write().ok()?;
+                let deduplication = origin.key.intent_deduplication_id(stored.intent.n, stored.resend);
+                Some(Enqueue { group: stored.intent.group.clone(), deduplication, body })
+            })
+            .collect();
+        if !messages.is_empty() {
+            self.0.outbound.enqueue_all(messages).await?;
+        }
+        Ok(Verdict::Done)
+    }
+
+    /// An intent that nobody could send is given up; one that may be on its way is unknown.
+    async fn intent(&self, record: &Record, outbound: &Outbound) -> Result<Verdict, PortError> {
+        let now = self.0.clock.now();
+        let claim = IntentClaim {
+            owner: Owner(format!("{}:{}:{now}", record.id, record.receive_count)),
+            n: outbound.n,
+            redrive: outbound.redrive,
+            resend: outbound.resend,
+            previous: outbound.previous,
+            now,
+            lease_until: now + LEASE,
+        };
+        let failure = |disposition| Failure::new(REDROVE, REDROVE_WHY, disposition, 1, now);
+        let (owner, settle) = match self.0.ledger.start(&outbound.key, &claim).await? {
+            IntentStart::Acquired { .. } | IntentStart::Refused(IntentRefusal::Mine { .. }) => {
+                (Some(claim.owner), SettleAs::Failed { failure: failure(Disposition::Permanent) })
+            }
+            IntentStart::Refused(refusal) => match refusal {
+                IntentRefusal::Settled | IntentRefusal::Mine { .. } => return Ok(Verdict::Done),
+                IntentRefusal::BehindPrevious => return Ok(Verdict::ComeBackIn(BEHIND_WAIT)),
+                IntentRefusal::HeldUntil(until) => return Ok(Verdict::ComeBackIn(until.since(now))),
+                IntentRefusal::Lost => (None, SettleAs::Unknown { failure: failure(Disposition::Ambiguous) }),
+                IntentRefusal::Absent => return self.foreign(record, "there is no such intent in the ledger").await,
+            },
+        };
+        let settlement =
+            IntentSettlement { key: outbound.key.clone(), n: outbound.n, of: outbound.of, owner, settle, now };
+        let settled = Outbox::settle(&self.0.ledger, &settlement).await?;
+        tracing::error!(trace_id = outbound.trace_id, intent.n = outbound.n, settled, "an intent reached the dead-letter queue");
+        Ok(if settled { Verdict::Done } else { Verdict::ComeBackIn(BEHIND_WAIT) })
+    }
+
+    async fn quarantined(&self, record: &Record, quarantined: &Quarantined) -> Result<Verdict, PortError> {
+        let subject = self.stranger(record, quarantined.bot_id, quarantined.key.clone());
+        // The body as it travelled: base64 inside JSON, so that any bytes are kept.
+        let code = quarantined.reason.code();
+        let filed = self.file(&subject, 0, &record.body, code, "the ingress could not take it for an update").await?;
+        Ok(self.verdict_of(filed))
+    }
+
+    async fn foreign(&self, record: &Record, why: &str) -> Result<Verdict, PortError> {
+        let bot_id = BotId(record.group.split(':').next().and_then(|bot| bot.parse().ok()).unwrap_or(0));
+        let subject = self.stranger(record, bot_id, LedgerKey::quarantined(bot_id, record.body.as_bytes()));
+        let filed = self.file(&subject, 0, &record.body, "malformed_body", why).await?;
+        Ok(self.verdict_of(filed))
+    }
+
+    fn stranger(&self, record: &Record, bot_id: BotId, key: LedgerKey) -> Subject {
+        Subject {
+            key,
+            bot_id,
+            update_id: -1,
+            kind: UpdateKind::Unknown,
+            group: MessageGroupId(record.group.clone()),
+            received_at: self.0.clock.now(),
+            trace_id: String::new(),
+        }
+    }
+
+    fn verdict_of(&self, filed: Filed) -> Verdict {
+        match filed {
+            Filed::Dead | Filed::Already | Filed::Done(_) => Verdict::Done,
+            Filed::HeldUntil(until) => Verdict::ComeBackIn(until.since(self.0.clock.now())),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "handler_tests.rs"]
+mod tests;

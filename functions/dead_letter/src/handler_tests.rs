@@ -1,0 +1,1 @@
+//! The dead_letter function, case by case.

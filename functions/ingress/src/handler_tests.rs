@@ -1,0 +1,1 @@
+//! The ingress, case by case.

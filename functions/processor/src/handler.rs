@@ -1,0 +1,104 @@
+//! A batch: each record to its Update, each verdict to the queue.
+
+use aws_lambda_events::event::sqs::SqsBatchResponse;
+use penstock_batch::{Alone, Record, Time, Verdict, answer, growing_wait, run};
+use penstock_bot::Bot;
+use penstock_domain::failure::{Disposition, Failure};
+use penstock_domain::ids::{BotId, LedgerKey, MessageGroupId};
+use penstock_domain::kind::UpdateKind;
+use penstock_formats::ReadError;
+use penstock_formats::envelope::Envelope;
+use penstock_ports::{Clock, Deliveries, Draw, Filed, Inbox, PortError, QueueSender, Subject};
+
+use crate::update::Delivery;
+
+/// What the processor works with.
+pub struct Deps<I, U, O, B, C, D> {
+    /// The ledger.
+    pub inbox: I,
+    /// The updates queue, for the visibility of deliveries.
+    pub updates: U,
+    /// The outbound queue.
+    pub outbound: O,
+    /// The bot.
+    pub bot: B,
+    /// The clock.
+    pub clock: C,
+    /// Chance.
+    pub draw: D,
+}
+
+/// Handles a batch. It cannot fail as a whole: what was not handled is named in the answer.
+pub async fn handle<I, U, O, B, C, D>(
+    deps: &Deps<I, U, O, B, C, D>,
+    records: &[Record],
+    time: &impl Time,
+) -> SqsBatchResponse
+where
+    I: Inbox,
+    U: Deliveries,
+    O: QueueSender,
+    B: Bot,
+    C: Clock,
+    D: Draw,
+{
+    let report = run(records, &Records(deps), time).await;
+    answer(&report, &deps.updates).await
+}
+
+struct Records<'a, I, U, O, B, C, D>(&'a Deps<I, U, O, B, C, D>);
+
+impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> penstock_batch::Handler
+    for Records<'_, I, U, O, B, C, D>
+{
+    async fn handle(&self, record: &Record, alone: &Alone) -> Verdict {
+        let deps = self.0;
+        match Envelope::read(&record.body) {
+            Ok(envelope) => Delivery::new(deps, record, &envelope).handle(alone).await,
+            Err(ReadError::Newer(version)) => {
+                // A newer release wrote it: it waits for the roll-forward, and no attempt is burned.
+                tracing::error!(version, receive_count = record.receive_count, "newer schema: waiting for a newer release");
+                Verdict::ComeBackIn(growing_wait(record.receive_count))
+            }
+            Err(error @ ReadError::Malformed(_)) => poison(deps, record, &error).await,
+        }
+    }
+}
+
+/// A body that is none of ours is kept for a person, and its group goes on.
+async fn poison<I: Inbox, U, O, B, C: Clock, D>(
+    deps: &Deps<I, U, O, B, C, D>,
+    record: &Record,
+    error: &ReadError,
+) -> Verdict {
+    let now = deps.clock.now();
+    let bot_id = BotId(record.group.split(':').next().and_then(|bot| bot.parse().ok()).unwrap_or(0));
+    let subject = Subject {
+        key: LedgerKey::quarantined(bot_id, record.body.as_bytes()),
+        bot_id,
+        update_id: -1,
+        kind: UpdateKind::Unknown,
+        group: MessageGroupId(record.group.clone()),
+        received_at: now,
+        trace_id: String::new(),
+    };
+    let failure = Failure::new("malformed_body", &error.to_string(), Disposition::Permanent, 1, now);
+    match deps.inbox.file_dead(&subject, 0, &record.body, &failure, now).await {
+        Ok(Filed::Dead | Filed::Already | Filed::Done(_)) => {
+            tracing::error!(bot.id = bot_id.0, key = %subject.key, "a queue body that is none of ours was parked");
+            Verdict::Done
+        }
+        Ok(Filed::HeldUntil(until)) => Verdict::ComeBackIn(until.since(now)),
+        Err(error) => store_away(record, &error),
+    }
+}
+
+/// The table or the queue is away: the record comes back, no attempt is burned.
+pub(crate) fn store_away(record: &Record, error: &PortError) -> Verdict {
+    tracing::warn!(error = %error, receive_count = record.receive_count, "a store is away: the update waits");
+    Verdict::ComeBackIn(growing_wait(record.receive_count))
+}
+
+#[cfg(test)]
+#[path = "handler_tests.rs"]
+mod tests;

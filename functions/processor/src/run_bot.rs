@@ -1,0 +1,61 @@
+//! Running the bot's handler: a panic or a hang is a failed try, like an error.
+
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt as _;
+use penstock_bot::{Bot, BotError, Context, Incoming, Outcome};
+use penstock_domain::failure::Disposition;
+use penstock_domain::retry::MAX_UNCLASSIFIED;
+use penstock_ports::Clock;
+
+use crate::limits::HANDLER_LIMIT;
+
+/// A failed try of the bot's handler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RunFailure {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) disposition: Disposition,
+    /// Tries in all, where it is fewer than the policy's.
+    pub(crate) max_attempts: Option<u32>,
+}
+
+pub(crate) async fn run_bot<B: Bot, C: Clock>(
+    bot: &B,
+    clock: &C,
+    context: &Context,
+    incoming: &Incoming,
+) -> Result<Outcome, RunFailure> {
+    let limit = clock.real(HANDLER_LIMIT);
+    let run = AssertUnwindSafe(bot.handle(context, incoming)).catch_unwind();
+    let failure = |code, message: String, disposition, max_attempts| RunFailure { code, message, disposition, max_attempts };
+    match tokio::time::timeout(limit, run).await {
+        Err(_) => Err(failure(
+            "handler_timeout",
+            format!("the handler did not end within {} s", HANDLER_LIMIT.as_secs()),
+            Disposition::Transient,
+            None,
+        )),
+        // The panic's own message may hold a person's text.
+        Ok(Err(_)) => Err(failure(
+            "handler_panicked",
+            "the handler panicked; see the function's log for where".to_owned(),
+            Disposition::Transient,
+            Some(MAX_UNCLASSIFIED),
+        )),
+        Ok(Ok(Ok(outcome))) => Ok(outcome),
+        Ok(Ok(Err(error))) => Err(match error {
+            BotError::Transient { code, message } => failure(code, message, Disposition::Transient, None),
+            BotError::RetryAfter { code, after } => failure(
+                code,
+                format!("asked to come again after {} s", after.as_secs()),
+                Disposition::Throttled { retry_after: after },
+                None,
+            ),
+            BotError::Permanent { code, message } => failure(code, message, Disposition::Permanent, None),
+            BotError::Unclassified { message } => {
+                failure("handler_error", message, Disposition::Transient, Some(MAX_UNCLASSIFIED))
+            }
+        }),
+    }
+}

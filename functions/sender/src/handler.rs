@@ -1,0 +1,134 @@
+//! A batch: debit, then each record to its intent.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use aws_lambda_events::event::sqs::SqsBatchResponse;
+use penstock_batch::{Alone, Record, Time, Verdict, answer, growing_wait, run};
+use penstock_domain::failure::{Disposition, Failure};
+use penstock_domain::ids::{BotId, LedgerKey, MessageGroupId};
+use penstock_domain::kind::UpdateKind;
+use penstock_formats::ReadError;
+use penstock_formats::outbound::Outbound;
+use penstock_ports::{BotApi, Clock, Deliveries, Draw, Filed, Inbox, Outbox, PortError, SecretSource, Subject};
+
+use crate::gate::debit;
+use crate::send::Sending;
+
+/// What the sender works with.
+pub struct Deps<L, A, S, C, D> {
+    /// The ledger.
+    pub ledger: L,
+    /// The Bot API.
+    pub api: A,
+    /// Bot secrets.
+    pub secrets: S,
+    /// The clock.
+    pub clock: C,
+    /// Chance.
+    pub draw: D,
+}
+
+/// Handles a batch of the queue that it came from. It cannot fail as a whole: what was not handled is named in the
+/// answer.
+pub async fn handle<L, A, S, C, D, Q>(
+    deps: &Deps<L, A, S, C, D>,
+    queue: &Q,
+    records: Vec<Record>,
+    time: &impl Time,
+) -> SqsBatchResponse
+where
+    L: Inbox + Outbox,
+    A: BotApi,
+    S: SecretSource,
+    C: Clock,
+    D: Draw,
+    Q: Deliveries,
+{
+    let read: BTreeMap<String, Result<Outbound, ReadError>> =
+        records.iter().map(|record| (record.id.clone(), Outbound::read(&record.body))).collect();
+    let records = sorted(records, &read);
+    let waits = debit(&deps.ledger, read.values().filter_map(|read| read.as_ref().ok()), deps.clock.now()).await;
+    let report = run(&records, &Records { deps, read: &read, waits: &waits }, time).await;
+    answer(&report, queue).await
+}
+
+/// A dispatch that was repeated may have put intents in out of their order: each group is sorted by Update and number.
+fn sorted(mut records: Vec<Record>, read: &BTreeMap<String, Result<Outbound, ReadError>>) -> Vec<Record> {
+    let place = |record: &Record| {
+        let outbound = read.get(&record.id).and_then(|read| read.as_ref().ok());
+        outbound.map(|outbound| (outbound.update_id, outbound.n))
+    };
+    records.sort_by(|a, b| a.group.cmp(&b.group).then_with(|| place(a).cmp(&place(b))));
+    records
+}
+
+struct Records<'a, L, A, S, C, D> {
+    deps: &'a Deps<L, A, S, C, D>,
+    read: &'a BTreeMap<String, Result<Outbound, ReadError>>,
+    waits: &'a BTreeMap<BotId, Duration>,
+}
+
+impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> penstock_batch::Handler
+    for Records<'_, L, A, S, C, D>
+{
+    async fn handle(&self, record: &Record, _alone: &Alone) -> Verdict {
+        match self.read.get(&record.id) {
+            Some(Ok(outbound)) => match self.waits.get(&outbound.bot_id) {
+                Some(wait) => Verdict::ComeBackIn(*wait),
+                None => Sending { deps: self.deps, record, outbound }.handle().await,
+            },
+            Some(Err(ReadError::Newer(version))) => {
+                tracing::error!(version, receive_count = record.receive_count, "newer schema: waiting for a newer release");
+                Verdict::ComeBackIn(growing_wait(record.receive_count))
+            }
+            Some(Err(error @ ReadError::Malformed(_))) => {
+                park(self.deps, record, bot_of(record), "malformed_body", &error.to_string()).await
+            }
+            None => Verdict::ComeBackIn(Duration::ZERO),
+        }
+    }
+}
+
+fn bot_of(record: &Record) -> BotId {
+    BotId(record.group.split(':').next().and_then(|bot| bot.parse().ok()).unwrap_or(0))
+}
+
+/// Keeps a body that nothing can vouch for, for a person.
+pub(crate) async fn park<L: Inbox, A, S, C: Clock, D>(
+    deps: &Deps<L, A, S, C, D>,
+    record: &Record,
+    bot_id: BotId,
+    code: &str,
+    message: &str,
+) -> Verdict {
+    let now = deps.clock.now();
+    let subject = Subject {
+        key: LedgerKey::quarantined(bot_id, record.body.as_bytes()),
+        bot_id,
+        update_id: -1,
+        kind: UpdateKind::Unknown,
+        group: MessageGroupId(record.group.clone()),
+        received_at: now,
+        trace_id: String::new(),
+    };
+    let failure = Failure::new(code, message, Disposition::Permanent, 1, now);
+    match deps.ledger.file_dead(&subject, 0, &record.body, &failure, now).await {
+        Ok(Filed::Dead | Filed::Already | Filed::Done(_)) => {
+            tracing::error!(bot.id = bot_id.0, code, key = %subject.key, "an outbound body was parked");
+            Verdict::Done
+        }
+        Ok(Filed::HeldUntil(until)) => Verdict::ComeBackIn(until.since(now)),
+        Err(error) => store_away(record, &error),
+    }
+}
+
+/// The table is away: the record comes back, no attempt is burned.
+pub(crate) fn store_away(record: &Record, error: &PortError) -> Verdict {
+    tracing::warn!(error = %error, receive_count = record.receive_count, "the table is away: the send waits");
+    Verdict::ComeBackIn(growing_wait(record.receive_count))
+}
+
+#[cfg(test)]
+#[path = "handler_tests.rs"]
+mod tests;

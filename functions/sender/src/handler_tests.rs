@@ -1,0 +1,1 @@
+//! The sender, case by case.

@@ -1,0 +1,212 @@
+//! One delivery of one intent: claim, call, settle.
+
+use std::time::Duration;
+
+use penstock_batch::{Record, Verdict, growing_wait};
+use penstock_domain::expiry::answer_life;
+use penstock_domain::failure::{Disposition, Failure};
+use penstock_domain::ids::{MessageGroupId, chat_of_group};
+use penstock_domain::intent::{IntentClaim, IntentRefusal};
+use penstock_domain::ledger::Owner;
+use penstock_domain::secret::BotToken;
+use penstock_domain::time::Timestamp;
+use penstock_formats::outbound::Outbound;
+use penstock_ports::{
+    ApiError, ApiReply, BotApi, Clock, Draw, Inbox, IntentSettlement, IntentStart, Meaning, Outbox, SecretSource,
+    SettleAs,
+};
+
+use crate::handler::{Deps, park, store_away};
+use crate::limits::LEASE;
+use crate::rewrite::rewritten;
+use crate::verdict::{Next, after_failure};
+
+/// Wait behind an earlier intent of the same chat that has not ended.
+const BEHIND_WAIT: Duration = Duration::from_secs(2);
+/// Wait of a bot whose token is refused or missing: somebody has to put the right one there.
+const NO_TOKEN_WAIT: Duration = Duration::from_secs(300);
+
+pub(crate) struct Sending<'a, L, A, S, C, D> {
+    pub(crate) deps: &'a Deps<L, A, S, C, D>,
+    pub(crate) record: &'a Record,
+    pub(crate) outbound: &'a Outbound,
+}
+
+impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'_, L, A, S, C, D> {
+    pub(crate) async fn handle(&self) -> Verdict {
+        let outbound = self.outbound;
+        let now = self.deps.clock.now();
+        if let Some(not_before) = outbound.not_before.filter(|at| *at > now) {
+            return Verdict::ComeBackIn(not_before.since(now));
+        }
+        let claim = IntentClaim {
+            owner: Owner(format!("{}:{}:{}", self.record.id, self.record.receive_count, now)),
+            n: outbound.n,
+            redrive: outbound.redrive,
+            resend: outbound.resend,
+            previous: outbound.previous,
+            now,
+            lease_until: now + LEASE,
+        };
+        match self.deps.ledger.start(&outbound.key, &claim).await {
+            Ok(IntentStart::Acquired { attempt }) => self.send(&claim.owner, attempt, now).await,
+            Ok(IntentStart::Refused(refusal)) => self.refused(refusal, now).await,
+            Err(error) => store_away(self.record, &error),
+        }
+    }
+
+    async fn refused(&self, refusal: IntentRefusal, now: Timestamp) -> Verdict {
+        match refusal {
+            IntentRefusal::Settled | IntentRefusal::Mine { .. } => Verdict::Done,
+            IntentRefusal::BehindPrevious => Verdict::ComeBackIn(BEHIND_WAIT),
+            IntentRefusal::HeldUntil(until) => Verdict::ComeBackIn(until.since(now)),
+            IntentRefusal::Lost => {
+                let failure = Failure::new(
+                    "sender_died",
+                    "the sender died with the call on its way",
+                    Disposition::Ambiguous,
+                    1,
+                    now,
+                );
+                self.after(None, 1, failure).await
+            }
+            IntentRefusal::Absent => {
+                let missing = "there is no such intent in the ledger";
+                park(self.deps, self.record, self.outbound.bot_id, "no_intent", missing).await
+            }
+        }
+    }
+
+    async fn send(&self, owner: &Owner, attempt: u32, now: Timestamp) -> Verdict {
+        let method = &self.outbound.call.method;
+        if answer_life(method).is_some_and(|life| now > self.outbound.received_at + life) {
+            let failure = Failure::new("expired", "the answer would come too late", Disposition::Permanent, attempt, now);
+            return self.settle(Some(owner), SettleAs::Failed { failure }).await;
+        }
+        let token = match self.deps.secrets.bot_secret(self.outbound.bot_id).await {
+            Ok(Some(secret)) => secret.token,
+            Ok(None) => return self.no_token(owner, attempt, "the bot has no secret").await,
+            Err(error) => {
+                let failure = Failure::new("secret_unavailable", &error.to_string(), Disposition::Transient, attempt, now);
+                let next_at = now + growing_wait(self.record.receive_count);
+                return self.settle(Some(owner), SettleAs::Retry { next_at, burned: false, failure }).await;
+            }
+        };
+        match self.call(&token).await {
+            Ok(reply) => self.settle(Some(owner), SettleAs::Sent { message_id: reply.message_id }).await,
+            Err(error) => self.failed(owner, attempt, &error).await,
+        }
+    }
+
+    /// Calls, and calls once more where the refusal says in which form, or a fresh token is there.
+    async fn call(&self, token: &BotToken) -> Result<ApiReply, ApiError> {
+        let call = &self.outbound.call;
+        penstock_aws::hooks::point("bot_api.call.before");
+        let first = self.deps.api.call(token, &call.method, &call.params).await;
+        penstock_aws::hooks::point("bot_api.call.after");
+        let Err(ApiError::Refused { meaning, .. }) = &first else { return first };
+        if *meaning == Meaning::BotRefused {
+            let fresh = self.deps.secrets.refreshed(self.outbound.bot_id).await.ok().flatten();
+            return match fresh.filter(|fresh| fresh.token != *token) {
+                Some(fresh) => self.deps.api.call(&fresh.token, &call.method, &call.params).await,
+                None => first,
+            };
+        }
+        match rewritten(&call.params, *meaning) {
+            Some(params) => self.deps.api.call(token, &call.method, &params).await,
+            None => first,
+        }
+    }
+
+    async fn failed(&self, owner: &Owner, attempt: u32, error: &ApiError) -> Verdict {
+        let now = self.deps.clock.now();
+        if let ApiError::Refused { meaning: Meaning::BotRefused, .. } = error {
+            return self.no_token(owner, attempt, "the bot's token is refused: put the right one into its secret").await;
+        }
+        let code = match error {
+            ApiError::Refused { meaning: Meaning::Expired, .. } => "expired".to_owned(),
+            ApiError::Refused { meaning: Meaning::ChatUnreachable, .. } => "chat_unreachable".to_owned(),
+            ApiError::Refused { .. } | ApiError::NotSent { .. } | ApiError::NoAnswer { .. } => error.code(),
+        };
+        let failure = Failure::new(&code, &error.to_string(), error.disposition(), attempt, now);
+        self.after(Some(owner), attempt, failure).await
+    }
+
+    /// Settles a try that failed.
+    async fn after(&self, owner: Option<&Owner>, attempt: u32, failure: Failure) -> Verdict {
+        let call = &self.outbound.call;
+        let now = self.deps.clock.now();
+        let draw = self.deps.draw.draw();
+        let settle = match after_failure(failure.disposition, &call.method, call.on_unknown, attempt, draw) {
+            Next::Failed => SettleAs::Failed { failure },
+            Next::Unknown => SettleAs::Unknown { failure },
+            Next::Again { wait, burned } => {
+                if let Disposition::Throttled { .. } = failure.disposition {
+                    self.hold(now + wait, now).await;
+                }
+                SettleAs::Retry { next_at: now + wait, burned, failure }
+            }
+        };
+        self.settle(owner, settle).await
+    }
+
+    /// No send to this chat before then, by anybody. Its own group needs no read for that: its head stays hidden.
+    async fn hold(&self, until: Timestamp, now: Timestamp) {
+        let group = MessageGroupId(self.record.group.clone());
+        if let Err(error) = self.deps.ledger.hold_chat(self.outbound.bot_id, chat_of_group(&group), until, now).await {
+            tracing::warn!(trace_id = self.outbound.trace_id, error = %error, "the chat's hold was not stored");
+        }
+    }
+
+    async fn no_token(&self, owner: &Owner, attempt: u32, why: &str) -> Verdict {
+        let now = self.deps.clock.now();
+        tracing::error!(bot.id = self.outbound.bot_id.0, why, "the bot cannot send");
+        let failure = Failure::new("bot_refused", why, Disposition::Transient, attempt, now);
+        let next_at = now + NO_TOKEN_WAIT;
+        self.settle(Some(owner), SettleAs::Retry { next_at, burned: false, failure }).await
+    }
+
+    async fn settle(&self, owner: Option<&Owner>, settle: SettleAs) -> Verdict {
+        let outbound = self.outbound;
+        let now = self.deps.clock.now();
+        let settlement = IntentSettlement {
+            key: outbound.key.clone(),
+            n: outbound.n,
+            of: outbound.of,
+            owner: owner.cloned(),
+            settle,
+            now,
+        };
+        match Outbox::settle(&self.deps.ledger, &settlement).await {
+            Ok(true) => self.settled(&settlement.settle, now),
+            // Somebody else has settled it: the next delivery reads how.
+            Ok(false) => Verdict::ComeBackIn(BEHIND_WAIT),
+            Err(error) => store_away(self.record, &error),
+        }
+    }
+
+    fn settled(&self, settle: &SettleAs, now: Timestamp) -> Verdict {
+        let outbound = self.outbound;
+        let (trace_id, n, method) = (&outbound.trace_id, outbound.n, &outbound.call.method);
+        let total_ms = now.since(outbound.received_at).as_millis();
+        match settle {
+            SettleAs::Sent { .. } => {
+                tracing::info!(trace_id, bot.id = outbound.bot_id.0, update.id = outbound.update_id.0, intent.n = n, method, total_ms, "sent");
+                Verdict::Done
+            }
+            SettleAs::Retry { next_at, failure, .. } => {
+                let wait = next_at.since(now);
+                tracing::warn!(trace_id, intent.n = n, method, code = failure.code, wait_ms = wait.as_millis(), "not sent: tried again");
+                Verdict::ComeBackIn(wait)
+            }
+            SettleAs::Failed { failure } => {
+                tracing::warn!(trace_id, intent.n = n, method, code = failure.code, "not sent: given up");
+                Verdict::Done
+            }
+            SettleAs::Unknown { failure } => {
+                tracing::error!(trace_id, intent.n = n, method, code = failure.code, "nobody knows whether it was sent");
+                Verdict::Done
+            }
+        }
+    }
+}

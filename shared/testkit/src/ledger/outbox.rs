@@ -1,0 +1,126 @@
+//! Intents, holds and the bot's gate over memory.
+
+use std::time::Duration;
+
+use penstock_domain::ids::{BotId, LedgerKey};
+use penstock_domain::intent::{IntentClaim, IntentRecord, IntentRefusal, IntentState, judge_refusal};
+use penstock_domain::ledger::{Record, is_suspect_at};
+use penstock_domain::time::Timestamp;
+use penstock_ports::{IntentSettlement, IntentStart, SettleAs};
+
+use super::{Store, secs};
+
+/// Time of one interactive send of a bot: about 30 a second (Bot API FAQ).
+const CELL_MILLIS: i64 = 33;
+
+fn find(record: &mut Record, n: u8) -> Option<&mut IntentRecord> {
+    record.intents.iter_mut().find(|stored| stored.intent.n == n)
+}
+
+impl Store {
+    pub(super) fn start(&mut self, key: &LedgerKey, claim: &IntentClaim) -> IntentStart {
+        let row = self.rows.get_mut(key).filter(|row| row.record.expires_at >= secs(claim.now));
+        let Some(row) = row else { return IntentStart::Refused(IntentRefusal::Absent) };
+        let is_behind = claim
+            .previous
+            .and_then(|previous| find(&mut row.record, previous))
+            .is_some_and(|previous| previous.state.holds_successors());
+        let is_current = row.record.redrive == claim.redrive;
+        if let Some(stored) = find(&mut row.record, claim.n)
+            && is_current
+            && stored.resend == claim.resend
+            && !is_behind
+            && is_free(stored, claim.now)
+        {
+            stored.state = IntentState::Sending;
+            stored.owner = Some(claim.owner.clone());
+            (stored.lease_until, stored.next_at) = (Some(claim.lease_until), None);
+            stored.attempts += 1;
+            let attempt = stored.attempts;
+            if claim.resend > 0 && !row.has_unknown() {
+                row.attention = None;
+            }
+            return IntentStart::Acquired { attempt };
+        }
+        match judge_refusal(Some(&row.record), claim) {
+            IntentRefusal::Mine { attempts } => IntentStart::Acquired { attempt: attempts },
+            refusal => IntentStart::Refused(refusal),
+        }
+    }
+
+    pub(super) fn settle_intent(&mut self, settlement: &IntentSettlement) -> bool {
+        let IntentSettlement { key, n, of, owner, settle, now } = settlement;
+        let Some(row) = self.rows.get_mut(key) else { return false };
+        let Some(stored) = find(&mut row.record, *n) else { return false };
+        let next = next_state(settle);
+        let is_mine = owner.is_some() && stored.owner == *owner;
+        let holds = match (owner, stored.state) {
+            (Some(_), IntentState::Sending) => is_mine,
+            // Its own worker's late confirmation also settles what was given up as unknown.
+            (Some(_), IntentState::Unknown) => is_mine && next == IntentState::Sent,
+            (None, IntentState::Sending) => stored.lease_until.is_some_and(|until| is_suspect_at(until, *now)),
+            _ => false,
+        };
+        if !holds {
+            return is_mine && stored.state == next;
+        }
+        stored.state = next;
+        stored.lease_until = None;
+        match settle {
+            SettleAs::Sent { message_id } => stored.message_id = message_id.or(stored.message_id),
+            SettleAs::Retry { next_at, burned, failure } => {
+                stored.next_at = Some(*next_at);
+                stored.failure = Some(failure.clone());
+                stored.attempts -= u32::from(!burned);
+            }
+            SettleAs::Failed { failure } | SettleAs::Unknown { failure } => stored.failure = Some(failure.clone()),
+        }
+        match next {
+            IntentState::Unknown => row.attention = Some("unknown"),
+            IntentState::Sent | IntentState::Failed => {
+                row.record.open = row.record.open.saturating_sub(1);
+                if row.record.open == 0 || *of == 1 {
+                    row.record.expires_at = self.retention.expires_at(0, *now);
+                }
+                if !row.has_unknown() {
+                    row.attention = None;
+                }
+            }
+            IntentState::Intended | IntentState::Sending | IntentState::Retrying | IntentState::Cancelled => {}
+        }
+        true
+    }
+
+    pub(super) fn hold(&mut self, bot: BotId, chat: &str, until: Timestamp) {
+        let hold = self.holds.entry((bot, chat.to_owned())).or_insert(until);
+        *hold = until.max(*hold);
+    }
+
+    pub(super) fn debit(&mut self, bot: BotId, cells: u32, now: Timestamp) -> Duration {
+        let tat = self.gates.entry(bot).or_insert(i64::MIN);
+        let start = now.as_millis().max(*tat);
+        *tat = start + i64::from(cells) * CELL_MILLIS;
+        Timestamp::from_millis(start).since(now)
+    }
+}
+
+fn is_free(stored: &IntentRecord, now: Timestamp) -> bool {
+    match stored.state {
+        IntentState::Intended => true,
+        IntentState::Retrying => stored.next_at.is_some_and(|next_at| next_at <= now),
+        IntentState::Sending
+        | IntentState::Sent
+        | IntentState::Failed
+        | IntentState::Unknown
+        | IntentState::Cancelled => false,
+    }
+}
+
+fn next_state(settle: &SettleAs) -> IntentState {
+    match settle {
+        SettleAs::Sent { .. } => IntentState::Sent,
+        SettleAs::Retry { .. } => IntentState::Retrying,
+        SettleAs::Failed { .. } => IntentState::Failed,
+        SettleAs::Unknown { .. } => IntentState::Unknown,
+    }
+}

@@ -1,0 +1,226 @@
+//! The real ledger keeps the contract, on an embedded DynamoDB, or on any other one whose address is in
+//! `AWS_ENDPOINT_URL_DYNAMODB_CONTRACT`.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, AttributeValue, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
+    ProjectionType, ScalarAttributeType,
+};
+use penstock_aws::Ledger;
+use penstock_domain::ids::{BotId, LedgerKey};
+use penstock_domain::time::Timestamp;
+use penstock_testkit::contract::{RETENTION, World};
+
+const TABLE: &str = "penstock-contract";
+
+/// Looks that often for a new table to become active.
+const POLLS: usize = 600;
+
+struct Table {
+    ledger: Ledger,
+    client: Client,
+    bot: BotId,
+    last_update: AtomicI64,
+}
+
+#[expect(clippy::disallowed_methods, reason = "which endpoint is tested is chosen where the test is started")]
+fn chosen_endpoint() -> Option<String> {
+    std::env::var("AWS_ENDPOINT_URL_DYNAMODB_CONTRACT").ok()
+}
+
+/// Ends with the runtime of its test.
+async fn embedded() -> String {
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let database = dynoxide::Database::memory().unwrap();
+    tokio::spawn(dynoxide::server::serve_on(listener, database));
+    format!("http://{address}")
+}
+
+async fn table() -> Table {
+    let endpoint = match chosen_endpoint() {
+        Some(endpoint) => endpoint,
+        None => embedded().await,
+    };
+    let config = aws_config::defaults(BehaviorVersion::latest())
+        .endpoint_url(endpoint)
+        .region(Region::new("us-east-1"))
+        .credentials_provider(Credentials::new("test", "test", None, None, "contract"))
+        .load()
+        .await;
+    let client = Client::new(&config);
+    create(&client).await;
+    // Its own for every test: an endpoint may be shared.
+    let bot = BotId(fastrand::u64(1..1 << 50));
+    let ledger = Ledger::new(client.clone(), TABLE, RETENTION);
+    Table { ledger, client, bot, last_update: AtomicI64::new(0) }
+}
+
+fn key(name: &str, key_type: KeyType) -> KeySchemaElement {
+    KeySchemaElement::builder().attribute_name(name).key_type(key_type).build().unwrap()
+}
+
+/// As the template has it.
+async fn create(client: &Client) {
+    let attribute = |name: &str| {
+        AttributeDefinition::builder()
+            .attribute_name(name)
+            .attribute_type(ScalarAttributeType::S)
+            .build()
+            .unwrap()
+    };
+    let index = GlobalSecondaryIndex::builder()
+        .index_name("attn")
+        .key_schema(key("attn_pk", KeyType::Hash))
+        .key_schema(key("attn_sk", KeyType::Range))
+        .projection(Projection::builder().projection_type(ProjectionType::All).build())
+        .build()
+        .unwrap();
+    let created = client
+        .create_table()
+        .table_name(TABLE)
+        .billing_mode(BillingMode::PayPerRequest)
+        .set_attribute_definitions(Some(["pk", "sk", "attn_pk", "attn_sk"].map(attribute).into()))
+        .key_schema(key("pk", KeyType::Hash))
+        .key_schema(key("sk", KeyType::Range))
+        .global_secondary_indexes(index)
+        .send()
+        .await;
+    match created {
+        Err(error) if !error.as_service_error().is_some_and(|error| error.is_resource_in_use_exception()) => {
+            panic!("the table cannot be created: {error:?}");
+        }
+        _ => {}
+    }
+    for _ in 0..POLLS {
+        let described = client.describe_table().table_name(TABLE).send().await.unwrap();
+        let status = described.table.and_then(|table| table.table_status);
+        if status.is_some_and(|status| status.as_str() == "ACTIVE") {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("the table did not become active");
+}
+
+fn number(number: impl ToString) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
+impl Table {
+    fn seconds(now: Timestamp) -> AttributeValue {
+        number(RETENTION.expires_at(1, now))
+    }
+
+    async fn update(
+        &self,
+        key: &LedgerKey,
+        update: &str,
+        names: &[(&str, &str)],
+        values: HashMap<String, AttributeValue>,
+    ) {
+        let names = names.iter().map(|(alias, name)| ((*alias).to_owned(), (*name).to_owned())).collect();
+        self.client
+            .update_item()
+            .table_name(TABLE)
+            .key("pk", AttributeValue::S(format!("UPD#{key}")))
+            .key("sk", AttributeValue::S("LEDGER".to_owned()))
+            .update_expression(update)
+            .set_expression_attribute_names(Some(names))
+            .set_expression_attribute_values(Some(values))
+            .send()
+            .await
+            .unwrap();
+    }
+}
+
+impl World for Table {
+    type Ledger = Ledger;
+
+    fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    fn bot(&self) -> BotId {
+        self.bot
+    }
+
+    fn fresh_update(&self) -> i64 {
+        self.last_update.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    async fn redrive(&self, key: &LedgerKey, redrive: u32, now: Timestamp) {
+        let values = HashMap::from([
+            (":state".to_owned(), AttributeValue::S("pending".to_owned())),
+            (":redrive".to_owned(), number(redrive)),
+            (":attempts".to_owned(), number(0)),
+            (":expires_at".to_owned(), Self::seconds(now)),
+        ]);
+        let update = "SET #state = :state, redrive = :redrive, attempts = :attempts, expires_at = :expires_at";
+        self.update(key, update, &[("#state", "state")], values).await;
+    }
+
+    async fn resend(&self, key: &LedgerKey, n: u8, resend: u32, now: Timestamp) {
+        use penstock_domain::intent::IntentState;
+        use penstock_ports::Inbox as _;
+        let record = self.ledger.read(key).await.unwrap().unwrap();
+        let was = record.intents[usize::from(n)].state;
+        assert!(matches!(was, IntentState::Failed | IntentState::Unknown), "{was:?}");
+        let values = HashMap::from([
+            (":state".to_owned(), AttributeValue::S("intended".to_owned())),
+            (":resend".to_owned(), number(resend)),
+            (":opened".to_owned(), number(u8::from(was == IntentState::Failed))),
+            (":expires_at".to_owned(), Self::seconds(now)),
+        ]);
+        let number = n.to_string();
+        let names = [("#n", number.as_str()), ("#state", "state"), ("#resend", "resend"), ("#open", "open")];
+        let update = "SET intents.#n.#state = :state, intents.#n.#resend = :resend, #open = #open + :opened, \
+                      expires_at = :expires_at";
+        self.update(key, update, &names, values).await;
+    }
+
+    async fn raw_body(&self, key: &LedgerKey) -> Option<String> {
+        self.ledger.raw_body(key).await.unwrap()
+    }
+
+    async fn attention(&self, key: &LedgerKey) -> Option<String> {
+        let mut kinds = Vec::new();
+        for (kind, shard) in ["dead", "quarantine", "unknown"].into_iter().flat_map(|kind| (0..16).map(move |n| (kind, n))) {
+            let page = self
+                .client
+                .query()
+                .table_name(TABLE)
+                .index_name("attn")
+                .key_condition_expression("attn_pk = :shard")
+                .expression_attribute_values(":shard", AttributeValue::S(format!("{kind}#{}#{shard}", self.bot)))
+                .send()
+                .await
+                .unwrap();
+            let is_it = |item: &HashMap<String, AttributeValue>| item["pk"].as_s().is_ok_and(|pk| *pk == format!("UPD#{key}"));
+            kinds.extend(page.items().iter().filter(|item| is_it(item)).map(|_| kind.to_owned()));
+        }
+        assert!(kinds.len() < 2, "{key} is indexed as {kinds:?}");
+        kinds.pop()
+    }
+
+    async fn hold(&self, bot: BotId, chat: &str) -> Option<Timestamp> {
+        let answer = self
+            .client
+            .get_item()
+            .table_name(TABLE)
+            .key("pk", AttributeValue::S(format!("CHAT#{bot}:{chat}")))
+            .key("sk", AttributeValue::S("GATE".to_owned()))
+            .consistent_read(true)
+            .send()
+            .await
+            .unwrap();
+        let item = answer.item?;
+        Some(Timestamp::from_millis(item["hold_until"].as_n().unwrap().parse().unwrap()))
+    }
+}
+
+penstock_testkit::contract_tests!(table());
