@@ -1,1 +1,7 @@
-//! One binary for all integration tests.
+//! One binary for all tests of the whole: repository rules, the template, and the pipeline on the embedded stack.
+
+mod pipeline;
+mod repository;
+mod requirements;
+mod stack;
+mod template;

@@ -71,7 +71,7 @@ async fn receive<S: SecretSource, Q: QueueSender, C: Clock>(
     if request.method() != Method::POST {
         return Answer::NotPost;
     }
-    let given = request.headers().get(SECRET_HEADER).map_or(&b""[..], |value| value.as_bytes());
+    let given = given_secret(request);
     if !has_secret(&secret, given) {
         // It may have been rotated since it was read.
         match deps.secrets.refreshed(bot).await {
@@ -91,9 +91,19 @@ fn has_path(secret: &BotSecret, given: &str) -> bool {
     secret.path_key.as_ref().is_some_and(|key| constant_time_eq(key.reveal().as_bytes(), given.as_bytes()))
 }
 
-/// Fails closed: without a configured secret nothing passes.
+/// The secret of a request; empty if there is none, or more than one.
+fn given_secret(request: &Request) -> &[u8] {
+    let mut given = request.headers().get_all(SECRET_HEADER).iter();
+    match (given.next(), given.next()) {
+        (Some(value), None) => value.as_bytes(),
+        _ => b"",
+    }
+}
+
+/// Fails closed: without a configured secret, or with an empty one, nothing passes.
 fn has_secret(secret: &BotSecret, given: &[u8]) -> bool {
-    secret.webhook_secret.as_ref().is_some_and(|secret| constant_time_eq(secret.reveal().as_bytes(), given))
+    let configured = secret.webhook_secret.as_ref().map(|secret| secret.reveal()).filter(|secret| !secret.is_empty());
+    configured.is_some_and(|configured| constant_time_eq(configured.as_bytes(), given))
 }
 
 async fn enqueue<S, Q: QueueSender, C: Clock>(

@@ -2,7 +2,7 @@
 //!
 //! Sources: the Bot API server's and TDLib's code, and the error lists of Bot API libraries; not tried against live
 //! Telegram. Texts are lower case and without the words of the HTTP code ("Bad Request: "). Never decides by itself:
-//! [`crate::classify`] puts parameters before texts, and codes after them.
+//! [`mod@crate::classify`] puts parameters before texts, and codes after them.
 
 use penstock_domain::method::{Repeat, repeat};
 

@@ -211,7 +211,6 @@ async fn an_answer_that_comes_too_late_is_no_answer() {
             method: "sendMessage".to_owned()
         })
     );
-    assert_eq!(server.seen().len(), 1, "the request had left");
 }
 
 #[tokio::test]

@@ -31,7 +31,11 @@ pub struct FakeBotApi(Mutex<Inner>);
 impl FakeBotApi {
     /// Adds the answer to a future call of that method; answers are used in the order in which they were added.
     pub fn answer(&self, method: &str, answer: Result<ApiReply, ApiError>) {
-        self.inner().scripts.entry(method.to_owned()).or_default().push_back(answer);
+        self.inner()
+            .scripts
+            .entry(method.to_owned())
+            .or_default()
+            .push_back(answer);
     }
 
     /// The calls so far, in order.
@@ -43,7 +47,11 @@ impl FakeBotApi {
     /// The methods and parameters called so far, in order.
     #[must_use]
     pub fn sent(&self) -> Vec<(String, String)> {
-        self.inner().calls.iter().map(|call| (call.method.clone(), call.params.clone())).collect()
+        self.inner()
+            .calls
+            .iter()
+            .map(|call| (call.method.clone(), call.params.clone()))
+            .collect()
     }
 
     /// How many scripted answers were not used.
@@ -60,12 +68,19 @@ impl FakeBotApi {
 impl BotApi for FakeBotApi {
     async fn call(&self, token: &BotToken, method: &str, params: &str) -> Result<ApiReply, ApiError> {
         let mut inner = self.inner();
-        inner.calls.push(MadeCall { token: token.clone(), method: method.to_owned(), params: params.to_owned() });
+        inner.calls.push(MadeCall {
+            token: token.clone(),
+            method: method.to_owned(),
+            params: params.to_owned(),
+        });
         if let Some(answer) = inner.scripts.get_mut(method).and_then(VecDeque::pop_front) {
             return answer;
         }
         inner.last_message_id += 1;
-        Ok(ApiReply { message_id: Some(inner.last_message_id), already_done: false })
+        Ok(ApiReply {
+            message_id: Some(inner.last_message_id),
+            already_done: false,
+        })
     }
 }
 
@@ -77,12 +92,20 @@ mod tests {
     async fn scripted_answers_come_first_and_in_order() {
         let api = FakeBotApi::default();
         let token = BotToken::new("1:synthetic".to_owned());
-        let lost = ApiError::NoAnswer { method: "sendMessage".to_owned() };
+        let lost = ApiError::NoAnswer {
+            method: "sendMessage".to_owned(),
+        };
         api.answer("sendMessage", Err(lost.clone()));
         assert_eq!(api.unused_answers(), 1);
         assert_eq!(api.call(&token, "sendMessage", "{}").await, Err(lost));
-        assert_eq!(api.call(&token, "sendMessage", "{}").await.unwrap().message_id, Some(1));
-        assert_eq!(api.call(&token, "sendPhoto", "{}").await.unwrap().message_id, Some(2));
+        assert_eq!(
+            api.call(&token, "sendMessage", "{}").await.unwrap().message_id,
+            Some(1)
+        );
+        assert_eq!(
+            api.call(&token, "sendPhoto", "{}").await.unwrap().message_id,
+            Some(2)
+        );
         assert_eq!(api.calls().len(), 3);
         assert_eq!(api.sent()[2], ("sendPhoto".to_owned(), "{}".to_owned()));
     }

@@ -31,9 +31,18 @@ impl Fault {
     #[must_use]
     pub fn error(self, operation: &'static str) -> PortError {
         match self {
-            Self::Unavailable => PortError::Unavailable { operation, code: "ThrottlingException".to_owned() },
-            Self::NeverArrived => PortError::NoAnswer { operation, source: "the request was lost".into() },
-            Self::AnswerLost => PortError::NoAnswer { operation, source: "the answer was lost".into() },
+            Self::Unavailable => PortError::Unavailable {
+                operation,
+                code: "ThrottlingException".to_owned(),
+            },
+            Self::NeverArrived => PortError::NoAnswer {
+                operation,
+                source: "the request was lost".into(),
+            },
+            Self::AnswerLost => PortError::NoAnswer {
+                operation,
+                source: "the answer was lost".into(),
+            },
             Self::Rejected => PortError::Rejected {
                 operation,
                 code: "ValidationException".to_owned(),
@@ -64,7 +73,8 @@ impl Faults {
 
     /// Makes the next `count` calls fail.
     pub fn fail_next(&mut self, count: u64, fault: Fault) {
-        self.planned.extend((1..=count).map(|ahead| (self.calls + ahead, fault)));
+        self.planned
+            .extend((1..=count).map(|ahead| (self.calls + ahead, fault)));
     }
 
     /// Counts a call; the fault that is planned for it.
@@ -100,8 +110,9 @@ mod tests {
         faults.fail_call(2, Fault::AnswerLost);
         faults.fail_call(3, Fault::NeverArrived);
         let mut applied = Vec::new();
-        let failed: Vec<_> =
-            (1..=4).map(|n| faults.call("test.call", || applied.push(n)).is_err()).collect();
+        let failed: Vec<_> = (1..=4)
+            .map(|n| faults.call("test.call", || applied.push(n)).is_err())
+            .collect();
         assert_eq!(failed, [false, true, true, false]);
         assert_eq!(applied, [1, 2, 4]);
         assert_eq!(faults.calls(), 4);
@@ -113,6 +124,9 @@ mod tests {
         assert_eq!(faults.count(), None);
         faults.fail_next(2, Fault::Unavailable);
         let planned: Vec<_> = (0..3).map(|_| faults.count()).collect();
-        assert_eq!(planned, [Some(Fault::Unavailable), Some(Fault::Unavailable), None]);
+        assert_eq!(
+            planned,
+            [Some(Fault::Unavailable), Some(Fault::Unavailable), None]
+        );
     }
 }

@@ -31,7 +31,10 @@ impl Inner {
         if message.body.len() > MAX_BODY_BYTES {
             return Some(Fault::Rejected);
         }
-        if self.seen.insert((message.group.clone(), message.deduplication.clone())) {
+        if self
+            .seen
+            .insert((message.group.clone(), message.deduplication.clone()))
+        {
             self.messages.push(message);
         }
         None
@@ -102,7 +105,10 @@ impl FakeQueue {
             let answer = apply(&mut inner);
             return fault.map_or(Ok(answer), |fault| Err(fault.error(operation)));
         }
-        Err(fault.map_or_else(|| Fault::Unavailable.error(operation), |fault| fault.error(operation)))
+        Err(fault.map_or_else(
+            || Fault::Unavailable.error(operation),
+            |fault| fault.error(operation),
+        ))
     }
 }
 
@@ -119,7 +125,11 @@ impl QueueSender for FakeQueue {
             let cut = inner.cut_after.take();
             let accepted = cut.unwrap_or(messages.len());
             // One that is refused does not keep the others out.
-            let refused = messages.into_iter().take(accepted).filter_map(|message| inner.put(message)).last();
+            let refused = messages
+                .into_iter()
+                .take(accepted)
+                .filter_map(|message| inner.put(message))
+                .last();
             refused.or(cut.map(|_| Fault::Unavailable))
         })?;
         refused.map_or(Ok(()), |fault| Err(fault.error(OPERATION)))
@@ -129,8 +139,9 @@ impl QueueSender for FakeQueue {
 impl Deliveries for FakeQueue {
     async fn hide(&self, changes: Vec<VisibilityChange>) -> Result<usize, PortError> {
         self.call("queue.hide", |inner| {
-            let (stale, live): (Vec<_>, Vec<_>) =
-                changes.into_iter().partition(|change| inner.stale.contains(&change.receipt));
+            let (stale, live): (Vec<_>, Vec<_>) = changes
+                .into_iter()
+                .partition(|change| inner.stale.contains(&change.receipt));
             inner.hidden.extend(live);
             stale.len()
         })
@@ -188,7 +199,10 @@ mod tests {
         let queue = FakeQueue::default();
         queue.fail_next(1, Fault::Unavailable);
         assert!(queue.enqueue(message("a", "1")).await.is_err());
-        let long = Enqueue { body: "x".repeat(MAX_BODY_BYTES + 1), ..message("a", "2") };
+        let long = Enqueue {
+            body: "x".repeat(MAX_BODY_BYTES + 1),
+            ..message("a", "2")
+        };
         assert!(queue.enqueue(long.clone()).await.is_err());
         assert!(queue.messages().is_empty());
         assert!(queue.enqueue_all(vec![long, message("a", "3")]).await.is_err());

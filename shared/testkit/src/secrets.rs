@@ -60,16 +60,29 @@ impl FakeSecrets {
 impl SecretSource for FakeSecrets {
     async fn bot_secret(&self, bot: BotId) -> Result<Option<BotSecret>, PortError> {
         let mut inner = self.inner();
-        let Inner { stored, cached, faults, .. } = &mut *inner;
+        let Inner {
+            stored,
+            cached,
+            faults,
+            ..
+        } = &mut *inner;
         faults.call("secrets.bot_secret", || {
-            cached.entry(bot).or_insert_with(|| stored.get(&bot).cloned()).clone()
+            cached
+                .entry(bot)
+                .or_insert_with(|| stored.get(&bot).cloned())
+                .clone()
         })
     }
 
     async fn refreshed(&self, bot: BotId) -> Result<Option<BotSecret>, PortError> {
         let mut inner = self.inner();
         inner.refreshes += 1;
-        let Inner { stored, cached, faults, .. } = &mut *inner;
+        let Inner {
+            stored,
+            cached,
+            faults,
+            ..
+        } = &mut *inner;
         faults.call("secrets.refreshed", || {
             let secret = stored.get(&bot).cloned();
             cached.insert(bot, secret.clone());

@@ -50,14 +50,18 @@ function carryOver(before, after) {
   }
 }
 
+function clock(date, seconds) {
+  const two = (n) => String(n).padStart(2, "0");
+  const short = `${two(date.getHours())}:${two(date.getMinutes())}`;
+  return seconds ? `${short}:${two(date.getSeconds())}` : short;
+}
+
+/** Times come in UTC; they are shown as the clock on the wall has them. */
 function localTimes(node) {
   for (const time of node.querySelectorAll("time[data-ms]")) {
     const date = new Date(Number(time.dataset.ms));
-    const two = (n) => String(n).padStart(2, "0");
-    const clock = `${two(date.getHours())}:${two(date.getMinutes())}`;
-    time.textContent = "short" in time.dataset
-      ? clock
-      : `${clock}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+    const millis = `.${String(date.getMilliseconds()).padStart(3, "0")}`;
+    time.textContent = "short" in time.dataset ? clock(date, false) : clock(date, true) + millis;
   }
 }
 
@@ -182,9 +186,12 @@ function onChat(event) {
       const next = parse(event.html).firstElementChild;
       localTimes(next);
       if (old) old.replaceWith(next);
-      else list.append(next);
+      else {
+        next.classList.add("fresh");
+        list.append(next);
+      }
       while (list.children.length > MAX_MESSAGES) list.firstElementChild.remove();
-      if (event.from_bot) showTyping("");
+      if (event.from_bot || event.kind === "edit") showTyping("");
     } else if (event.kind === "delete") {
       old?.remove();
     } else if (event.kind === "reaction" && old) {
@@ -256,7 +263,7 @@ function heard() {
 function lose() {
   if (lost) return;
   lost = true;
-  $("lost-since").textContent = new Date(heardAt).toLocaleTimeString();
+  $("lost-since").textContent = clock(new Date(heardAt), true);
   $("lost").hidden = false;
   document.body.classList.add("is-lost");
   $("link").textContent = "connection lost";
@@ -283,6 +290,12 @@ function connect() {
     setTimeout(connect, AGAIN_MS);
   };
   on("ping", () => {});
+  on("hello", ({ start }) => {
+    // Another start of the stack may have another page; a half-written text is kept.
+    if (start === document.body.dataset.start) return;
+    if (chatIsSimulated) sessionStorage.setItem("text", $("text").value);
+    location.reload();
+  });
   on("snapshot", (parts) => {
     if (parts.totals) replaceChildren($("totals"), parts.totals);
     if (parts.flow) replaceChildren($("flow"), parts.flow);
@@ -310,6 +323,8 @@ setInterval(() => {
 
 localTimes(document.body);
 if (chatIsSimulated) {
+  $("text").value = sessionStorage.getItem("text") || "";
+  sessionStorage.removeItem("text");
   $("messages").classList.toggle("private", room() > 0);
   $("messages").scrollTop = $("messages").scrollHeight;
 }

@@ -3,7 +3,10 @@
 //!
 //! `cargo run -p penstock-console --example demo -- [port] [real]`
 
-#![expect(clippy::unwrap_used, reason = "a demonstration may stop at what cannot happen")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a demonstration may stop at what cannot happen"
+)]
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

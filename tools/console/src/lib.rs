@@ -11,7 +11,8 @@ mod rates;
 mod stream;
 mod view;
 
-use std::sync::Arc;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, LazyLock};
 
 use axum::extract::State;
 use axum::response::{Html, IntoResponse, Json, Response};
@@ -60,4 +61,10 @@ async fn snapshot<S: Source>(State(source): State<Arc<S>>) -> Json<Snapshot> {
 /// A refusal in words, for the script and for people with curl.
 pub(crate) fn refuse(status: StatusCode, text: impl Into<String>) -> Response {
     (status, Json(serde_json::json!({ "error": text.into() }))).into_response()
+}
+
+/// Different in every process: a page that finds another one behind its address loads itself anew.
+pub(crate) fn start_id() -> u64 {
+    static ID: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one("start"));
+    *ID
 }

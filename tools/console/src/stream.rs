@@ -95,6 +95,7 @@ async fn watch<S: Source>(
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut looks: u32 = 0;
     let recent = view::logs::lines(&source.recent_logs()).into_string();
+    put(sink, "hello", &json!({ "start": crate::start_id().to_string() })).await?;
     put(sink, "log", &json!({ "html": recent, "all": true })).await?;
     loop {
         tokio::select! {

@@ -19,8 +19,10 @@ pub fn function_main(mut arguments: impl Iterator<Item = String>) -> Option<Exit
     }
     let name = arguments.next().unwrap_or_default();
     end_with_the_host();
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(WORKER_THREADS).enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKER_THREADS)
+        .enable_all()
+        .build();
     let outcome = match runtime {
         Ok(runtime) => runtime.block_on(run(&name)),
         Err(error) => Err(error.into()),
@@ -42,11 +44,16 @@ async fn run(name: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
         "processor" => processor::run(&variable).await,
         "sender" => sender::run(&variable).await,
         "dead_letter" => dead_letter::run(&variable).await,
-        other => Err(format!("there is no function {other:?}: ingress, processor, sender, dead_letter").into()),
+        other => {
+            Err(format!("there is no function {other:?}: ingress, processor, sender, dead_letter").into())
+        }
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the one reader of a function process's environment")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one reader of a function process's environment"
+)]
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

@@ -13,6 +13,7 @@ pub mod esm;
 pub mod front;
 mod functions;
 pub mod lambda;
+pub mod ledger;
 pub mod logs;
 mod stack;
 pub mod state;

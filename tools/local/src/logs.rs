@@ -50,7 +50,14 @@ impl Logs {
     pub fn new(clock: StackClock, file: Option<File>) -> Self {
         let (live, _) = broadcast::channel(LISTENER_LAG);
         let kept = Mutex::new(VecDeque::with_capacity(KEPT_LINES));
-        Self { inner: Arc::new(Inner { clock, kept, live, file: file.map(Mutex::new) }) }
+        Self {
+            inner: Arc::new(Inner {
+                clock,
+                kept,
+                live,
+                file: file.map(Mutex::new),
+            }),
+        }
     }
 
     /// Adds a line.
@@ -85,7 +92,13 @@ impl Logs {
     /// The lines still kept, oldest first.
     #[must_use]
     pub fn recent(&self) -> Vec<LogLine> {
-        self.inner.kept.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.inner
+            .kept
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .cloned()
+            .collect()
     }
 
     /// Lines from now on.

@@ -18,6 +18,8 @@ use crate::hooks::point;
 const SUBJECT: &str = "#v = :v, #key = :key, #bot_id = :bot_id, #update_id = :update_id, #kind = :kind, \
                        #group = :group, #received_at = :received_at, #trace_id = :trace_id, #redrive = :redrive, \
                        #digest = :digest, #expires_at = :expires_at";
+/// What a commit leaves, and a new life removes.
+pub(crate) const OUTCOME: &str = "#intents, #result, #done_at";
 const LEASE: &str = "#state = :processing, #owner = :owner, #lease_until = :lease_until";
 
 pub(crate) fn subject_values(write: Write, subject: &Subject, redrive: u32, expires_at: i64) -> Write {
@@ -47,8 +49,9 @@ impl Ledger {
 
     pub(crate) async fn claim_update(&self, subject: &Subject, request: &ClaimRequest) -> Result<Claim, PortError> {
         const OPERATION: &str = "ledger.claim";
-        let claimable = "attribute_not_exists(pk) OR (#expires_at >= :now_s AND #redrive = :redrive AND #digest = :digest \
-                         AND (#state = :pending OR (#state IN (:retrying, :deferred) AND #next_at <= :now)))";
+        // A record that was filed without a claim has no digest.
+        let claimable = "attribute_not_exists(pk) OR (#expires_at >= :now_s AND #redrive = :redrive \
+                         AND (attribute_not_exists(#digest) OR #digest = :digest) AND (#state = :pending OR (#state IN (:retrying, :deferred) AND #next_at <= :now)))";
         let write = self
             .lease(subject, request)
             .number("zero", 0)
@@ -96,7 +99,7 @@ impl Ledger {
             .number("now_s", request.now.as_millis().div_euclid(1000))
             .update(&format!(
                 "SET {SUBJECT}, {LEASE}, #fence = #fence + :one, #attempts = :one, #open = :zero \
-                 REMOVE #attn_pk, #attn_sk, #next_at, #intents, #tries, #result, #raw, #raw_rows, #done_at, #dead_at"
+                 REMOVE #attn_pk, #attn_sk, #next_at, #tries, #raw, #raw_rows, #raw_set, #dead_at, {OUTCOME}"
             ))
             .condition("#expires_at < :now_s AND #fence = :seen");
         point("ledger.claim.before");

@@ -14,7 +14,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::dead::kill;
 use super::expression::{Write, Written};
-use super::record::{write_failure, write_intent};
+use super::record::write_intent;
+use super::tries::TRY;
 use super::{ITEM_VERSION, Item, Ledger, chat_pk, item, read_record, update_pk};
 use crate::error::port_error;
 use crate::hooks::point;
@@ -56,7 +57,7 @@ impl Ledger {
             .number("expires_at", self.retention.expires_at(open, now))
             .update(
                 "SET #state = :done, #intents = :intents, #open = :open, #result = :result, #done_at = :now, \
-                 #expires_at = :expires_at REMOVE #lease_until, #next_at, #attn_pk, #attn_sk",
+                 #expires_at = :expires_at REMOVE #lease_until, #next_at, #attn_pk, #attn_sk, #raw, #raw_rows, #raw_set",
             )
     }
 
@@ -68,14 +69,16 @@ impl Ledger {
         now: Timestamp,
     ) -> Result<Commitment, PortError> {
         const OPERATION: &str = "ledger.commit";
-        let done = self.done(subject, claim, commit, now);
         point("ledger.commit.before");
         let refused = match &commit.state {
-            None => match self.write(OPERATION, done, ReturnValue::None).await? {
-                Written::Applied(_) => None,
-                Written::Refused(existing) => Some((existing, false)),
-            },
-            Some(state) => self.commit_with_state(OPERATION, subject, claim, done, state, now).await?,
+            None => {
+                let done = self.done(subject, claim, commit, now);
+                match self.write(OPERATION, done, ReturnValue::None).await? {
+                    Written::Applied(_) => None,
+                    Written::Refused(existing) => Some((existing, false)),
+                }
+            }
+            Some(state) => self.commit_with_state(OPERATION, subject, claim, commit, state, now).await?,
         };
         point("ledger.commit.after");
         let Some((existing, state_conflict)) = refused else { return Ok(Commitment::Done) };
@@ -92,7 +95,7 @@ impl Ledger {
         operation: &'static str,
         subject: &Subject,
         claim: &ClaimAs,
-        done: Write,
+        commit: &Commit,
         state: &StateWrite,
         now: Timestamp,
     ) -> Result<Option<(Option<Item>, bool)>, PortError> {
@@ -102,14 +105,14 @@ impl Ledger {
             source: Box::new(error),
         };
         let table = self.table.as_ref();
-        let outcome = done.into_transact(table).map_err(rejected)?;
+        let outcome = self.done(subject, claim, commit, now).into_transact(table).map_err(rejected)?;
         let put = state_put(table, subject, state, now).map_err(rejected)?;
         let answer = self
             .client
             .transact_write_items()
             .transact_items(TransactWriteItem::builder().update(outcome).build())
             .transact_items(TransactWriteItem::builder().put(put).build())
-            .client_request_token(request_token(claim, state))
+            .client_request_token(request_token(claim, commit, now))
             .send()
             .await;
         match answer {
@@ -133,25 +136,27 @@ impl Ledger {
                     .text("retrying", "retrying")
                     .number("next_at", next_at)
                     .number("expires_at", self.retention.expires_at(1, now))
-                    .value("none", AttributeValue::L(Vec::new()))
-                    .value("try", AttributeValue::L(vec![write_failure(failure)]))
-                    .update(
-                        "SET #state = :retrying, #next_at = :next_at, #expires_at = :expires_at, \
-                         #tries = list_append(if_not_exists(#tries, :none), :try) REMOVE #lease_until",
-                    );
+                    .with_try(failure)
+                    .update(&format!(
+                        "SET #state = :retrying, #next_at = :next_at, #expires_at = :expires_at, {TRY} \
+                         REMOVE #lease_until"
+                    ));
                 (write, State::Retrying)
             }
             Verdict::Dead { raw, failure } => {
                 let expires_at = self.retention.expires_at(1, now);
                 let stored = self.store_raw(&subject.key, raw, expires_at).await?;
-                (kill(write, subject, stored, failure, expires_at, now), State::Dead)
+                (kill(write, subject, &stored, failure, expires_at, now), State::Dead)
             }
         };
         point("ledger.settle.before");
-        let written = self.write(OPERATION, write, ReturnValue::None).await?;
+        let written = self.write(OPERATION, write, ReturnValue::UpdatedNew).await?;
         point("ledger.settle.after");
         match written {
-            Written::Applied(_) => Ok(true),
+            Written::Applied(updated) => {
+                self.drop_old_tries(&subject.key, &updated).await?;
+                Ok(true)
+            }
             Written::Refused(existing) => landed(OPERATION, existing.as_ref(), claim, state),
         }
     }
@@ -180,9 +185,10 @@ fn state_put(
         .build()
 }
 
-/// The same for a repeat of the same write, different for any other (DynamoDB: at most 36 characters).
-fn request_token(claim: &ClaimAs, state: &StateWrite) -> String {
-    let text = format!("{}|{}|{}|{}", claim.owner.0, claim.fence.0, state.read_version, state.state);
+/// The same for a repeat of the same write, different for any other: DynamoDB refuses a token that it has seen with
+/// other parameters, the time included. At most 36 characters.
+fn request_token(claim: &ClaimAs, commit: &Commit, now: Timestamp) -> String {
+    let text = format!("{claim:?}|{commit:?}|{now}");
     Sha256::digest(text.as_bytes())[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

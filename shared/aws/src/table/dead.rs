@@ -1,40 +1,66 @@
 //! Parking an Update: with its raw body, its history and a row in the index of what needs a person.
 
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
+use aws_sdk_dynamodb::types::ReturnValue;
 use penstock_domain::failure::Failure;
-use penstock_domain::ledger::{LEASE_MARGIN, State};
+use penstock_domain::ledger::{Fence, LEASE_MARGIN, Record, State};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{Filed, PortError, Subject};
 
-use super::claim::subject_values;
+use super::claim::{OUTCOME, subject_values};
 use super::expression::{Write, Written};
 use super::raw::StoredRaw;
-use super::record::write_failure;
+use super::tries::TRY;
 use super::{Ledger, attention_pk, attention_sk, read_record, update_pk};
 use crate::hooks::point;
 
-/// Sets of every write that parks.
+/// Sets of every write that parks, but for its tries.
 const DEAD: &str = "#state = :dead, #dead_at = :now, #expires_at = :expires_at, #attn_pk = :attn_pk, \
-                    #attn_sk = :attn_sk, #tries = list_append(if_not_exists(#tries, :none), :try)";
+                    #attn_sk = :attn_sk";
+/// Sets of one that nobody claimed: it may make the record.
+const LETTER: &str = "#v = :v, #key = :key, #bot_id = :bot_id, #update_id = :update_id, #kind = :kind, \
+                      #group = :group, #received_at = :received_at, #trace_id = :trace_id, #redrive = :redrive";
+
+/// Where the raw body goes: what is set, and what is removed of an earlier one.
+struct RawClause {
+    set: &'static str,
+    removed: &'static str,
+}
 
 fn dead_values(
     write: Write,
     subject: &Subject,
-    stored: StoredRaw,
+    stored: &StoredRaw,
     failure: &Failure,
     now: Timestamp,
-) -> (Write, &'static str) {
-    let kind = if subject.update_id < 0 { "quarantine" } else { "dead" };
+) -> (Write, RawClause) {
+    let kind = if subject.update_id < 0 {
+        "quarantine"
+    } else {
+        "dead"
+    };
     let write = write
         .text("dead", "dead")
         .number("now", now)
         .text("attn_pk", attention_pk(kind, subject.bot_id, &subject.key))
         .text("attn_sk", attention_sk(now, &subject.key))
-        .value("none", AttributeValue::L(Vec::new()))
-        .value("try", AttributeValue::L(vec![write_failure(failure)]));
-    match stored.inline {
-        Some(raw) => (write.value("raw", raw), "#raw = :raw"),
-        None => (write.number("raw_rows", stored.rows), "#raw_rows = :raw_rows"),
+        .with_try(failure);
+    match &stored.inline {
+        Some(raw) => (
+            write.value("raw", raw.clone()),
+            RawClause {
+                set: "#raw = :raw",
+                removed: "#raw_rows, #raw_set",
+            },
+        ),
+        None => (
+            write
+                .number("raw_rows", stored.rows)
+                .text("raw_set", stored.set.as_str()),
+            RawClause {
+                set: "#raw_rows = :raw_rows, #raw_set = :raw_set",
+                removed: "#raw",
+            },
+        ),
     }
 }
 
@@ -42,15 +68,71 @@ fn dead_values(
 pub(crate) fn kill(
     write: Write,
     subject: &Subject,
-    stored: StoredRaw,
+    stored: &StoredRaw,
     failure: &Failure,
     expires_at: i64,
     now: Timestamp,
 ) -> Write {
     let (write, raw) = dead_values(write, subject, stored, failure, now);
-    write
-        .number("expires_at", expires_at)
-        .update(&format!("SET {DEAD}, {raw} REMOVE #lease_until, #next_at"))
+    write.number("expires_at", expires_at).update(&format!(
+        "SET {DEAD}, {TRY}, {} REMOVE #lease_until, #next_at, {}",
+        raw.set, raw.removed
+    ))
+}
+
+/// A letter that the queue gave up, on its way into the record.
+struct Letter<'a> {
+    subject: &'a Subject,
+    redrive: u32,
+    stored: StoredRaw,
+    failure: &'a Failure,
+    expires_at: i64,
+    now: Timestamp,
+}
+
+impl Letter<'_> {
+    fn values(&self) -> (Write, RawClause) {
+        let to = Write::to(update_pk(&self.subject.key), "LEDGER");
+        let write = subject_values(to, self.subject, self.redrive, self.expires_at)
+            .number("zero", 0)
+            .number("one", 1)
+            .number("now_s", self.now.as_millis().div_euclid(1000));
+        dead_values(write, self.subject, &self.stored, self.failure, self.now)
+    }
+
+    /// Over no record, or one that nobody works on.
+    fn over_idle(&self) -> Write {
+        let (write, raw) = self.values();
+        write
+            .text("pending", "pending")
+            .text("retrying", "retrying")
+            .text("deferred", "deferred")
+            .text("processing", "processing")
+            .number("dead_since", self.now - LEASE_MARGIN)
+            .update(&format!(
+                "SET {DEAD}, {TRY}, {}, {LETTER}, #fence = if_not_exists(#fence, :zero) + :one, \
+                 #attempts = if_not_exists(#attempts, :zero), #open = if_not_exists(#open, :zero) \
+                 REMOVE #owner, #lease_until, #next_at, {}",
+                raw.set, raw.removed
+            ))
+            .condition(
+                "attribute_not_exists(pk) OR (#expires_at >= :now_s AND #redrive <= :redrive AND \
+                 (#state IN (:pending, :retrying, :deferred) OR (#state = :processing AND #lease_until < :dead_since)))",
+            )
+    }
+
+    /// Over a record that outlived its life: nothing of it stays but the fence.
+    fn over_expired(&self, seen: Fence) -> Write {
+        let (write, raw) = self.values();
+        write
+            .number("seen", seen.0)
+            .update(&format!(
+                "SET {DEAD}, #tries = list_append(:none, :try), {}, {LETTER}, #fence = #fence + :one, \
+                 #attempts = :zero, #open = :zero REMOVE #owner, #lease_until, #next_at, #digest, {OUTCOME}, {}",
+                raw.set, raw.removed
+            ))
+            .condition("#expires_at < :now_s AND #fence = :seen")
+    }
 }
 
 impl Ledger {
@@ -62,47 +144,56 @@ impl Ledger {
         failure: &Failure,
         now: Timestamp,
     ) -> Result<Filed, PortError> {
-        const OPERATION: &str = "ledger.file_dead";
         let expires_at = self.retention.expires_at(1, now);
         let stored = self.store_raw(&subject.key, raw, expires_at).await?;
-        let write = subject_values(Write::to(update_pk(&subject.key), "LEDGER"), subject, redrive, expires_at);
-        let (write, raw) = dead_values(write, subject, stored, failure, now);
-        let write = write
-            .text("pending", "pending")
-            .text("retrying", "retrying")
-            .text("deferred", "deferred")
-            .text("processing", "processing")
-            .number("zero", 0)
-            .number("one", 1)
-            .number("now_s", now.as_millis().div_euclid(1000))
-            .number("dead_since", now - LEASE_MARGIN)
-            .update(&format!(
-                "SET {DEAD}, {raw}, #v = :v, #key = :key, #bot_id = :bot_id, #update_id = :update_id, #kind = :kind, \
-                 #group = :group, #received_at = :received_at, #trace_id = :trace_id, #redrive = :redrive, \
-                 #fence = if_not_exists(#fence, :zero) + :one, #attempts = if_not_exists(#attempts, :zero), \
-                 #open = if_not_exists(#open, :zero) REMOVE #owner, #lease_until, #next_at"
-            ))
-            .condition(
-                "attribute_not_exists(pk) OR #expires_at < :now_s OR (#redrive <= :redrive AND \
-                 (#state IN (:pending, :retrying, :deferred) OR (#state = :processing AND #lease_until < :dead_since)))",
-            );
-        point("ledger.file_dead.before");
-        let written = self.write(OPERATION, write, ReturnValue::None).await?;
-        point("ledger.file_dead.after");
-        let existing = match written {
-            Written::Applied(_) => return Ok(Filed::Dead),
-            Written::Refused(existing) => {
-                existing.ok_or(PortError::Unavailable { operation: OPERATION, code: "gone".to_owned() })?
-            }
+        let letter = Letter {
+            subject,
+            redrive,
+            stored,
+            failure,
+            expires_at,
+            now,
         };
-        let record = read_record(OPERATION, &existing)?;
-        Ok(match record.state {
-            _ if redrive < record.redrive => Filed::Already,
-            State::Dead => Filed::Already,
-            State::Done => Filed::Done(Box::new(record)),
-            State::Processing | State::Pending | State::Retrying | State::Deferred => {
-                Filed::HeldUntil(record.lease_until.unwrap_or(now) + LEASE_MARGIN)
+        let Some(record) = self.file(&letter, letter.over_idle()).await? else {
+            return Ok(Filed::Dead);
+        };
+        if record.expires_at >= now.as_millis().div_euclid(1000) {
+            return Ok(refused(record, redrive, now));
+        }
+        let again = self.file(&letter, letter.over_expired(record.fence)).await?;
+        Ok(again.map_or(Filed::Dead, |record| refused(record, redrive, now)))
+    }
+
+    /// The record that refused it, if one did.
+    async fn file(&self, letter: &Letter<'_>, write: Write) -> Result<Option<Record>, PortError> {
+        const OPERATION: &str = "ledger.file_dead";
+        point("ledger.file_dead.before");
+        let written = self.write(OPERATION, write, ReturnValue::UpdatedNew).await?;
+        point("ledger.file_dead.after");
+        match written {
+            Written::Applied(updated) => {
+                self.drop_old_tries(&letter.subject.key, &updated).await?;
+                Ok(None)
             }
-        })
+            Written::Refused(existing) => {
+                let gone = PortError::Unavailable {
+                    operation: OPERATION,
+                    code: "gone".to_owned(),
+                };
+                read_record(OPERATION, &existing.ok_or(gone)?).map(Some)
+            }
+        }
+    }
+}
+
+/// What a refused letter means.
+fn refused(record: Record, redrive: u32, now: Timestamp) -> Filed {
+    match record.state {
+        _ if redrive < record.redrive => Filed::Already,
+        State::Dead => Filed::Already,
+        State::Done => Filed::Done(Box::new(record)),
+        State::Processing | State::Pending | State::Retrying | State::Deferred => {
+            Filed::HeldUntil(record.lease_until.unwrap_or(now) + LEASE_MARGIN)
+        }
     }
 }

@@ -47,10 +47,16 @@ impl Ledger {
                 free.unwrap_or_default()
             ));
         point("ledger.start_intent.before");
-        let written = self.write(OPERATION, write, ReturnValue::UpdatedNew).await?;
+        // What a person has sent again stays in the index until now.
+        let is_resent = claim.resend > 0;
+        let returned = if is_resent { ReturnValue::AllNew } else { ReturnValue::UpdatedNew };
+        let written = self.write(OPERATION, write, returned).await?;
         point("ledger.start_intent.after");
         match written {
             Written::Applied(updated) => {
+                if is_resent {
+                    self.leave_attention(key, &updated).await?;
+                }
                 let attempt = item::map(&updated, "intents")
                     .and_then(|intents| item::map(intents, &claim.n.to_string()))
                     .and_then(|intent| item::number(intent, "attempts"))
@@ -74,17 +80,22 @@ impl Ledger {
         let closes = matches!(settle, SettleAs::Sent { .. } | SettleAs::Failed { .. });
         let write = self.settling_write(settlement, closes);
         point("ledger.settle_intent.before");
-        let written = self.write(OPERATION, write, ReturnValue::UpdatedNew).await?;
+        let is_one_of_many = closes && *of > 1;
+        let returned = if is_one_of_many { ReturnValue::AllNew } else { ReturnValue::None };
+        let written = self.write(OPERATION, write, returned).await?;
         point("ledger.settle_intent.after");
-        match written {
-            Written::Applied(updated) => {
-                if closes && *of > 1 && item::number::<i64>(&updated, "open") == Some(0) {
-                    self.shorten_life(key, *now).await?;
-                }
-                Ok(true)
+        let record = match written {
+            Written::Applied(updated) => updated,
+            Written::Refused(Some(existing)) if had_landed(&existing, settlement) => existing,
+            Written::Refused(_) => return Ok(false),
+        };
+        if is_one_of_many {
+            if item::number::<i64>(&record, "open") == Some(0) {
+                self.shorten_life(key, *now).await?;
             }
-            Written::Refused(existing) => Ok(existing.is_some_and(|existing| had_landed(&existing, settlement))),
+            self.leave_attention(key, &record).await?;
         }
+        Ok(true)
     }
 
     fn settling_write(&self, settlement: &IntentSettlement, closes: bool) -> Write {
@@ -92,8 +103,8 @@ impl Ledger {
         let intent = format!("#intents.#i{n}");
         let write = Write::to(update_pk(key), "LEDGER").text("sending", "sending");
         let (write, holds) = match owner {
-            // Its own worker's late answer also settles what was given up as unknown.
-            Some(owner) if closes => (
+            // Its own worker's late confirmation also settles what was given up as unknown.
+            Some(owner) if matches!(settle, SettleAs::Sent { .. }) => (
                 write.text("owner", owner.0.as_str()).text("unknown", "unknown"),
                 format!("{intent}.#owner = :owner AND {intent}.#state IN (:sending, :unknown)"),
             ),
@@ -142,8 +153,8 @@ impl Ledger {
         if closes {
             set += ", #open = #open - :closed";
             write = write.number("closed", 1);
-            removed += ", #attn_pk, #attn_sk";
             if *of == 1 {
+                removed += ", #attn_pk, #attn_sk";
                 set += ", #expires_at = :expires_at";
                 write = write.number("expires_at", self.retention.expires_at(0, *now));
             }

@@ -1,6 +1,7 @@
 //! The ledger in one DynamoDB table. Each method is one conditional write (or a transaction): build, send, map.
 //! Items are documented field by field in `docs/formats.md`.
 
+mod attention;
 mod claim;
 mod commit;
 mod dead;
@@ -10,6 +11,7 @@ mod intents;
 mod item;
 mod raw;
 mod record;
+mod tries;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,6 +29,7 @@ use penstock_ports::{
 use crate::error::port_error;
 use crate::hooks::point;
 
+pub(crate) use attention::{attention_pk, attention_sk};
 pub use record::read_record;
 
 /// Attributes of an item.
@@ -158,15 +161,3 @@ impl Outbox for Ledger {
         self.debit(bot, cells, now).await
     }
 }
-
-/// Shard of the `attn` index for a key: what needs a person is spread over 16 partitions a kind and bot.
-pub(crate) fn attention_pk(kind: &str, bot: BotId, key: &LedgerKey) -> String {
-    let sum = key.as_str().bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
-    format!("{kind}#{bot}#{}", sum % 16)
-}
-
-/// Sort key of the `attn` index: oldest first.
-pub(crate) fn attention_sk(at: Timestamp, key: &LedgerKey) -> String {
-    format!("{:013}#{key}", at.as_millis())
-}
-

@@ -1,9 +1,10 @@
-//! Raw bodies: compressed over 8 KiB, in rows of their own over 256 KiB.
+//! Raw bodies: compressed over 8 KiB, in rows of their own over 256 KiB. Rows are named after what is in them, so that a
+//! write that is refused afterwards has changed no body that is in use.
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use penstock_domain::bytes::{COMPRESS_OVER, Placement, ROW_BYTES, placement};
-use penstock_domain::ids::LedgerKey;
+use penstock_domain::ids::{LedgerKey, UpdateDigest};
 use penstock_ports::PortError;
 
 use super::{ITEM_VERSION, Item, Ledger, item, update_pk};
@@ -43,6 +44,18 @@ pub(crate) struct StoredRaw {
     pub(crate) inline: Option<AttributeValue>,
     /// How many rows hold it, if not.
     pub(crate) rows: usize,
+    /// Which rows: the digest of what is in all of them.
+    pub(crate) set: String,
+}
+
+impl StoredRaw {
+    fn inline(packed: AttributeValue) -> Self {
+        Self { inline: Some(packed), rows: 0, set: String::new() }
+    }
+}
+
+fn row_sk(set: &str, index: usize) -> String {
+    format!("RAW#{set}#{index}")
 }
 
 impl Ledger {
@@ -51,15 +64,16 @@ impl Ledger {
         let packed = pack(raw);
         let bytes = match &packed {
             AttributeValue::B(blob) => blob.as_ref(),
-            _ => return Ok(StoredRaw { inline: Some(packed), rows: 0 }),
+            _ => return Ok(StoredRaw::inline(packed)),
         };
         let Placement::Rows(rows) = placement(bytes.len()) else {
-            return Ok(StoredRaw { inline: Some(packed), rows: 0 });
+            return Ok(StoredRaw::inline(packed));
         };
+        let set = UpdateDigest::of(bytes).to_string();
         for (index, piece) in bytes.chunks(ROW_BYTES).enumerate() {
             let row = item::m([
                 ("pk", item::s(update_pk(key))),
-                ("sk", item::s(format!("RAW#{index}"))),
+                ("sk", item::s(row_sk(&set, index))),
                 ("v", item::n(ITEM_VERSION)),
                 ("of", item::n(rows)),
                 ("raw", AttributeValue::B(Blob::new(piece))),
@@ -75,7 +89,7 @@ impl Ledger {
                 .map_err(|error| port_error("ledger.store_raw", error))?;
             point("ledger.raw.after");
         }
-        Ok(StoredRaw { inline: None, rows })
+        Ok(StoredRaw { inline: None, rows, set })
     }
 
     /// The raw body of a dead letter, from its record or its rows; `None` if the record holds none.
@@ -90,17 +104,18 @@ impl Ledger {
             return unpack(inline).map(Some).ok_or_else(|| unreadable("raw"));
         }
         let rows: usize = item::number(&record, "raw_rows").unwrap_or(0);
+        if rows == 0 {
+            return Ok(None);
+        }
+        let set = item::text(&record, "raw_set").ok_or_else(|| unreadable("raw_set"))?;
         let mut bytes = Vec::new();
         for index in 0..rows {
             let row: Item = self
-                .get(OPERATION, update_pk(key), &format!("RAW#{index}"))
+                .get(OPERATION, update_pk(key), &row_sk(set, index))
                 .await?
                 .ok_or_else(|| unreadable("RAW row"))?;
             let piece = row.get("raw").and_then(|value| value.as_b().ok()).ok_or_else(|| unreadable("RAW row"))?;
             bytes.extend_from_slice(piece.as_ref());
-        }
-        if rows == 0 {
-            return Ok(None);
         }
         unpack(&AttributeValue::B(Blob::new(bytes))).map(Some).ok_or_else(|| unreadable("RAW rows"))
     }

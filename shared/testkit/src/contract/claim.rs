@@ -14,12 +14,21 @@ pub async fn an_update_is_claimed_once_and_others_wait_for_the_lease<W: World>(w
     let claim = case.acquire("first", START).await;
     assert_eq!((claim.fence, claim.attempt), (Fence(1), 1));
     let before = case.record().await;
-    assert_eq!(case.refused(&request("second", START)).await, Refusal::HeldUntil(START + LEASE_AND_MARGIN));
+    assert_eq!(
+        case.refused(&request("second", START)).await,
+        Refusal::HeldUntil(START + LEASE_AND_MARGIN)
+    );
     let record = case.record().await;
     assert_eq!(record, before);
     assert_eq!(record.key, *case.key());
-    assert_eq!((record.state, record.owner), (State::Processing, Some(claim.owner)));
-    assert_eq!((record.redrive, record.attempts, record.fence, record.open), (0, 1, Fence(1), 0));
+    assert_eq!(
+        (record.state, record.owner),
+        (State::Processing, Some(claim.owner))
+    );
+    assert_eq!(
+        (record.redrive, record.attempts, record.fence, record.open),
+        (0, 1, Fence(1), 0)
+    );
     assert_eq!((record.lease_until, record.next_at), (Some(START + LEASE), None));
     assert_eq!(record.digest, Some(DIGEST));
     assert_eq!(record.expires_at, (START + 90 * DAY).as_secs_ceil());
@@ -30,7 +39,10 @@ pub async fn of_many_claims_at_once_one_is_granted<W: World>(world: &W) {
     let case = Case::new(world);
     let requests: Vec<_> = (0..8).map(|n| request(&format!("worker {n}"), START)).collect();
     let answers = join_all(requests.iter().map(|request| case.claim(request))).await;
-    let granted = answers.iter().filter(|answer| matches!(answer, Claim::Acquired(_))).count();
+    let granted = answers
+        .iter()
+        .filter(|answer| matches!(answer, Claim::Acquired(_)))
+        .count();
     assert_eq!(granted, 1, "{answers:?}");
     assert_eq!(case.record().await.attempts, 1);
 }
@@ -47,22 +59,37 @@ pub async fn a_repeated_claim_of_the_same_owner_is_its_own<W: World>(world: &W) 
 pub async fn a_copy_of_an_earlier_generation_is_superseded<W: World>(world: &W) {
     let case = Case::parked(world, "{}").await;
     world.redrive(case.key(), 1, START).await;
-    assert_eq!(case.refused(&request("old copy", START)).await, Refusal::Superseded);
-    let newer = ClaimRequest { redrive: 1, ..request("worker", START) };
+    assert_eq!(
+        case.refused(&request("old copy", START)).await,
+        Refusal::Superseded
+    );
+    let newer = ClaimRequest {
+        redrive: 1,
+        ..request("worker", START)
+    };
     case.acquire_as(&newer).await;
     let late = START + 2 * LEASE_AND_MARGIN;
-    assert_eq!(case.refused(&request("old copy", late)).await, Refusal::Superseded);
+    assert_eq!(
+        case.refused(&request("old copy", late)).await,
+        Refusal::Superseded
+    );
 }
 
 /// Telegram draws update ids anew after idle weeks.
 pub async fn a_reused_id_with_another_digest_is_told_apart<W: World>(world: &W) {
     let case = Case::done(world, 0).await;
-    let other = ClaimRequest { digest: UpdateDigest(1), ..request("worker", START) };
+    let other = ClaimRequest {
+        digest: UpdateDigest(1),
+        ..request("worker", START)
+    };
     assert_eq!(case.refused(&other).await, Refusal::ReusedId);
     // Of one that waits, too, although its time has come.
     let case = Case::new(world);
     let claim = case.acquire("worker", START).await;
-    let retry = penstock_ports::Verdict::Retry { next_at: START, failure: failure("away", 1, START) };
+    let retry = penstock_ports::Verdict::Retry {
+        next_at: START,
+        failure: failure("away", 1, START),
+    };
     assert!(case.settle(&claim, &retry, START).await);
     assert_eq!(case.refused(&other).await, Refusal::ReusedId);
 }
@@ -88,7 +115,10 @@ pub async fn an_expired_record_is_claimed_anew_without_its_old_outcome<W: World>
 pub async fn an_expired_dead_record_is_claimed_anew_without_its_body<W: World>(world: &W) {
     let case = Case::parked(world, "{}").await;
     let late = START + 91 * DAY;
-    let other = ClaimRequest { digest: UpdateDigest(1), ..request("worker 2", late) };
+    let other = ClaimRequest {
+        digest: UpdateDigest(1),
+        ..request("worker 2", late)
+    };
     assert_eq!(case.acquire_as(&other).await.fence, Fence(2));
     assert_eq!(case.record().await.tries, []);
     assert_eq!(case.record().await.digest, Some(UpdateDigest(1)));
@@ -101,9 +131,15 @@ pub async fn a_crash_is_suspected_only_after_lease_and_margin<W: World>(world: &
     let case = Case::new(world);
     let claim = case.acquire("worker", START).await;
     let end = START + LEASE_AND_MARGIN;
-    assert_eq!(case.refused(&request("other", end)).await, Refusal::HeldUntil(end));
+    assert_eq!(
+        case.refused(&request("other", end)).await,
+        Refusal::HeldUntil(end)
+    );
     let after = request("other", end + MILLISECOND);
-    assert_eq!(case.refused(&after).await, Refusal::Suspect { fence: claim.fence });
+    assert_eq!(
+        case.refused(&after).await,
+        Refusal::Suspect { fence: claim.fence }
+    );
     assert_eq!(case.record().await.owner, Some(claim.owner));
 }
 
@@ -118,10 +154,19 @@ pub async fn a_suspect_is_taken_over_once<W: World>(world: &W) {
     assert_eq!((claim.fence, claim.attempt), (Fence(2), 2));
     assert_eq!(case.take_over(&request("slow", now), &dead).await, TakeOver::Lost);
     // The quick one's write may have been repeated.
-    assert_eq!(case.take_over(&request("quick", now), &dead).await, TakeOver::Acquired(claim.clone()));
+    assert_eq!(
+        case.take_over(&request("quick", now), &dead).await,
+        TakeOver::Acquired(claim.clone())
+    );
     assert_eq!(case.record().await.lease_until, Some(now + LEASE));
-    assert_eq!(case.commit(&dead, &super::plain(None), now).await, penstock_ports::Commitment::LeaseLost);
-    assert_eq!(case.commit(&claim, &super::plain(None), now).await, penstock_ports::Commitment::Done);
+    assert_eq!(
+        case.commit(&dead, &super::plain(None), now).await,
+        penstock_ports::Commitment::LeaseLost
+    );
+    assert_eq!(
+        case.commit(&claim, &super::plain(None), now).await,
+        penstock_ports::Commitment::Done
+    );
 }
 
 /// Not while the lease or its margin lasts, and not with another fence than the one that is stored.
@@ -129,9 +174,18 @@ pub async fn a_living_worker_is_not_taken_over<W: World>(world: &W) {
     let case = Case::new(world);
     let claim = case.acquire("worker", START).await;
     let end = START + LEASE_AND_MARGIN;
-    assert_eq!(case.take_over(&request("other", end), &claim).await, TakeOver::Lost);
-    let stale = penstock_ports::ClaimAs { fence: Fence(0), ..claim.clone() };
-    assert_eq!(case.take_over(&request("other", end + MILLISECOND), &stale).await, TakeOver::Lost);
+    assert_eq!(
+        case.take_over(&request("other", end), &claim).await,
+        TakeOver::Lost
+    );
+    let stale = penstock_ports::ClaimAs {
+        fence: Fence(0),
+        ..claim.clone()
+    };
+    assert_eq!(
+        case.take_over(&request("other", end + MILLISECOND), &stale).await,
+        TakeOver::Lost
+    );
     assert_eq!(case.record().await.owner, Some(claim.owner));
 }
 
@@ -154,7 +208,10 @@ pub async fn a_take_over_keeps_count_of_the_attempts<W: World>(world: &W) {
 /// There is nothing to take.
 pub async fn an_absent_record_is_not_taken_over<W: World>(world: &W) {
     let case = Case::new(world);
-    let answer = case.ledger().take_over(&case.subject, &request("worker", START), Fence(1)).await;
+    let answer = case
+        .ledger()
+        .take_over(&case.subject, &request("worker", START), Fence(1))
+        .await;
     assert_eq!(answer.expect("take-over answers"), TakeOver::Lost);
     assert_eq!(case.ledger().read(case.key()).await.expect("read answers"), None);
 }
@@ -164,7 +221,12 @@ pub async fn a_redriven_update_is_claimed_in_its_new_generation_only<W: World>(w
     let case = Case::parked(world, "{}").await;
     world.redrive(case.key(), 1, START).await;
     assert_eq!(case.attention().await.as_deref(), Some("dead"));
-    let claim = case.acquire_as(&ClaimRequest { redrive: 1, ..request("worker 2", START) }).await;
+    let claim = case
+        .acquire_as(&ClaimRequest {
+            redrive: 1,
+            ..request("worker 2", START)
+        })
+        .await;
     assert_eq!((claim.attempt, claim.fence), (1, Fence(2)));
     assert_eq!(case.attention().await, None);
     let record = case.record().await;

@@ -18,7 +18,10 @@ pub async fn a_hold_is_never_shortened<W: World>(world: &W) {
     let (near, far) = (START + Duration::from_secs(3), START + Duration::from_secs(30));
     assert_eq!(world.hold(bot, "1001").await, None);
     for (until, held) in [(near, near), (far, far), (near, far), (far, far)] {
-        case.ledger().hold_chat(bot, "1001", until, START).await.expect("hold answers");
+        case.ledger()
+            .hold_chat(bot, "1001", until, START)
+            .await
+            .expect("hold answers");
         assert_eq!(world.hold(bot, "1001").await, Some(held));
     }
 }
@@ -27,7 +30,10 @@ pub async fn a_hold_is_never_shortened<W: World>(world: &W) {
 pub async fn a_hold_binds_one_chat_of_one_bot<W: World>(world: &W) {
     let case = Case::new(world);
     let bot = case.subject.bot_id;
-    case.ledger().hold_chat(bot, "1001", START, START).await.expect("hold answers");
+    case.ledger()
+        .hold_chat(bot, "1001", START, START)
+        .await
+        .expect("hold answers");
     assert_eq!(world.hold(bot, "1002").await, None);
     assert_eq!(world.hold(BotId(bot.0 + 1), "1001").await, None);
 }
@@ -36,16 +42,31 @@ pub async fn a_hold_binds_one_chat_of_one_bot<W: World>(world: &W) {
 pub async fn debits_add_up_and_an_idle_gate_does_not_wait<W: World>(world: &W) {
     let case = Case::new(world);
     let bot = case.subject.bot_id;
-    let debit = async |cells, now| case.ledger().debit_bot(bot, cells, now).await.expect("debit answers");
+    let debit = async |cells, now| {
+        case.ledger()
+            .debit_bot(bot, cells, now)
+            .await
+            .expect("debit answers")
+    };
     assert_eq!(debit(30, START).await, Duration::ZERO);
     assert_eq!(debit(30, START).await, THIRTY);
     let later = START + Duration::from_millis(500);
     assert_eq!(debit(1, later).await, 2 * THIRTY - Duration::from_millis(500));
     let idle = START + 2 * THIRTY + Duration::from_millis(33);
     assert_eq!(debit(30, idle).await, Duration::ZERO, "it has just run empty");
-    assert_eq!(debit(1, idle + THIRTY + MILLISECOND).await, Duration::ZERO, "it ran empty a millisecond ago");
+    assert_eq!(
+        debit(1, idle + THIRTY + MILLISECOND).await,
+        Duration::ZERO,
+        "it ran empty a millisecond ago"
+    );
     let other = BotId(bot.0 + 1);
-    assert_eq!(case.ledger().debit_bot(other, 1, START).await.expect("debit answers"), Duration::ZERO);
+    assert_eq!(
+        case.ledger()
+            .debit_bot(other, 1, START)
+            .await
+            .expect("debit answers"),
+        Duration::ZERO
+    );
 }
 
 /// None is lost.
@@ -53,7 +74,10 @@ pub async fn debits_at_once_are_all_counted<W: World>(world: &W) {
     let case = Case::new(world);
     let bot = case.subject.bot_id;
     let answers = join_all((0..6).map(|_| case.ledger().debit_bot(bot, 10, START))).await;
-    let mut waits: Vec<_> = answers.into_iter().map(|answer| answer.expect("debit answers")).collect();
+    let mut waits: Vec<_> = answers
+        .into_iter()
+        .map(|answer| answer.expect("debit answers"))
+        .collect();
     waits.sort();
     let expected: Vec<_> = (0..6).map(|ahead| ahead * Duration::from_millis(330)).collect();
     assert_eq!(waits, expected);

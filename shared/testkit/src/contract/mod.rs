@@ -17,15 +17,17 @@ use penstock_domain::kind::UpdateKind;
 use penstock_domain::ledger::{ClaimRequest, Owner, Record, Refusal, Retention, State};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{
-    Claim, ClaimAs, Commit, Commitment, Inbox, IntentSettlement, IntentStart, Outbox, SettleAs, StateWrite, Subject,
-    TakeOver, Verdict,
+    Claim, ClaimAs, Commit, Commitment, Inbox, IntentSettlement, IntentStart, Outbox, SettleAs, StateWrite,
+    Subject, TakeOver, Verdict,
 };
 
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// How long records live in a ledger that is under test.
-pub const RETENTION: Retention =
-    Retention { dedup_window: Duration::from_secs(7 * 86_400), dead: Duration::from_secs(90 * 86_400) };
+pub const RETENTION: Retention = Retention {
+    dedup_window: Duration::from_secs(7 * 86_400),
+    dead: Duration::from_secs(90 * 86_400),
+};
 
 /// When every case begins. Later than today by years, so that no table cleans its rows away.
 pub const START: Timestamp = Timestamp::from_millis(2_000_000_000_000);
@@ -92,7 +94,11 @@ impl<'w, W: World> Case<'w, W> {
     async fn done(world: &'w W, sends: usize) -> Self {
         let case = Self::new(world);
         let claim = case.acquire("worker", START).await;
-        let commit = Commit { intents: case.sends(sends), state: None, result: "ok".to_owned() };
+        let commit = Commit {
+            intents: case.sends(sends),
+            state: None,
+            result: "ok".to_owned(),
+        };
         assert_eq!(case.commit(&claim, &commit, START).await, Commitment::Done);
         case
     }
@@ -101,7 +107,10 @@ impl<'w, W: World> Case<'w, W> {
     async fn parked(world: &'w W, raw: &str) -> Self {
         let case = Self::new(world);
         let claim = case.acquire("worker", START).await;
-        let verdict = Verdict::Dead { raw: raw.to_owned(), failure: failure("no_use", 1, START) };
+        let verdict = Verdict::Dead {
+            raw: raw.to_owned(),
+            failure: failure("no_use", 1, START),
+        };
         assert!(case.settle(&claim, &verdict, START).await);
         case
     }
@@ -124,7 +133,10 @@ impl<'w, W: World> Case<'w, W> {
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Claim {
-        self.ledger().claim(&self.subject, request).await.expect("claim answers")
+        self.ledger()
+            .claim(&self.subject, request)
+            .await
+            .expect("claim answers")
     }
 
     async fn acquire(&self, owner: &str, now: Timestamp) -> ClaimAs {
@@ -146,19 +158,31 @@ impl<'w, W: World> Case<'w, W> {
     }
 
     async fn take_over(&self, request: &ClaimRequest, seen: &ClaimAs) -> TakeOver {
-        self.ledger().take_over(&self.subject, request, seen.fence).await.expect("take-over answers")
+        self.ledger()
+            .take_over(&self.subject, request, seen.fence)
+            .await
+            .expect("take-over answers")
     }
 
     async fn commit(&self, claim: &ClaimAs, commit: &Commit, now: Timestamp) -> Commitment {
-        self.ledger().commit(&self.subject, claim, commit, now).await.expect("commit answers")
+        self.ledger()
+            .commit(&self.subject, claim, commit, now)
+            .await
+            .expect("commit answers")
     }
 
     async fn settle(&self, claim: &ClaimAs, verdict: &Verdict, now: Timestamp) -> bool {
-        Inbox::settle(self.ledger(), &self.subject, claim, verdict, now).await.expect("settle answers")
+        Inbox::settle(self.ledger(), &self.subject, claim, verdict, now)
+            .await
+            .expect("settle answers")
     }
 
     async fn record(&self) -> Record {
-        self.ledger().read(self.key()).await.expect("read answers").expect("there is a record")
+        self.ledger()
+            .read(self.key())
+            .await
+            .expect("read answers")
+            .expect("there is a record")
     }
 
     async fn state(&self) -> State {
@@ -166,7 +190,10 @@ impl<'w, W: World> Case<'w, W> {
     }
 
     async fn start(&self, claim: &IntentClaim) -> IntentStart {
-        self.ledger().start(self.key(), claim).await.expect("start answers")
+        self.ledger()
+            .start(self.key(), claim)
+            .await
+            .expect("start answers")
     }
 
     /// Claims intent `n` of a line of sends.
@@ -180,8 +207,17 @@ impl<'w, W: World> Case<'w, W> {
     async fn end(&self, n: u8, owner: Option<&str>, settle: SettleAs, now: Timestamp) -> bool {
         let of = u8::try_from(self.record().await.intents.len()).expect("at most ten intents");
         let owner = owner.map(|owner| Owner(owner.to_owned()));
-        let settlement = IntentSettlement { key: self.key().clone(), n, of, owner, settle, now };
-        Outbox::settle(self.ledger(), &settlement).await.expect("settle answers")
+        let settlement = IntentSettlement {
+            key: self.key().clone(),
+            n,
+            of,
+            owner,
+            settle,
+            now,
+        };
+        Outbox::settle(self.ledger(), &settlement)
+            .await
+            .expect("settle answers")
     }
 
     async fn intent_state(&self, n: u8) -> IntentState {
@@ -194,7 +230,13 @@ impl<'w, W: World> Case<'w, W> {
 }
 
 fn request(owner: &str, now: Timestamp) -> ClaimRequest {
-    ClaimRequest { owner: Owner(owner.to_owned()), redrive: 0, digest: DIGEST, now, lease_until: now + LEASE }
+    ClaimRequest {
+        owner: Owner(owner.to_owned()),
+        redrive: 0,
+        digest: DIGEST,
+        now,
+        lease_until: now + LEASE,
+    }
 }
 
 /// A claim on intent `n` of a line of sends: each but the first has a previous one.
@@ -215,11 +257,17 @@ fn failure(code: &str, attempt: u32, at: Timestamp) -> Failure {
 }
 
 fn sent(message_id: i64) -> SettleAs {
-    SettleAs::Sent { message_id: Some(message_id) }
+    SettleAs::Sent {
+        message_id: Some(message_id),
+    }
 }
 
 fn plain(state: Option<StateWrite>) -> Commit {
-    Commit { intents: Vec::new(), state, result: "ok".to_owned() }
+    Commit {
+        intents: Vec::new(),
+        state,
+        result: "ok".to_owned(),
+    }
 }
 
 fn group_of(case: &Case<'_, impl World>, chat: &str) -> MessageGroupId {
@@ -254,6 +302,7 @@ macro_rules! contract_tests {
                 a_repeated_commit_with_chat_state_is_done
                 a_chat_state_that_has_changed_refuses_the_outcome
                 a_first_chat_state_is_written_once
+                a_redriven_update_that_is_done_keeps_no_body
                 a_retry_is_not_claimable_before_its_time
                 a_repeated_retry_is_a_success_and_is_counted_once
                 a_settle_after_a_lost_lease_changes_nothing

@@ -24,7 +24,8 @@ impl Store {
             forget(row);
             return Claim::Acquired(lease(row, subject, request, expires_at));
         }
-        let is_mine = record.redrive == request.redrive && record.digest.is_none_or(|digest| digest == request.digest);
+        let is_mine =
+            record.redrive == request.redrive && record.digest.is_none_or(|digest| digest == request.digest);
         let is_free = match record.state {
             State::Pending => true,
             State::Retrying | State::Deferred => record.next_at.is_some_and(|next_at| next_at <= request.now),
@@ -34,18 +35,24 @@ impl Store {
             return Claim::Acquired(lease(row, subject, request, expires_at));
         }
         match judge_refusal(record, request) {
-            Refusal::Mine { attempts, fence } => {
-                Claim::Acquired(ClaimAs { owner: request.owner.clone(), fence, attempt: attempts })
-            }
+            Refusal::Mine { attempts, fence } => Claim::Acquired(ClaimAs {
+                owner: request.owner.clone(),
+                fence,
+                attempt: attempts,
+            }),
             refusal => Claim::Refused(refusal, Box::new(record.clone())),
         }
     }
 
     pub(super) fn take_over(&mut self, subject: &Subject, request: &ClaimRequest, seen: Fence) -> TakeOver {
         let expires_at = self.retention.expires_at(1, request.now);
-        let Some(row) = self.rows.get_mut(&subject.key) else { return TakeOver::Lost };
+        let Some(row) = self.rows.get_mut(&subject.key) else {
+            return TakeOver::Lost;
+        };
         let record = &row.record;
-        let is_abandoned = record.lease_until.is_some_and(|until| is_suspect_at(until, request.now));
+        let is_abandoned = record
+            .lease_until
+            .is_some_and(|until| is_suspect_at(until, request.now));
         if record.state == State::Processing
             && record.fence == seen
             && record.redrive == request.redrive
@@ -54,9 +61,11 @@ impl Store {
             return TakeOver::Acquired(lease(row, subject, request, expires_at));
         }
         match judge_refusal(record, request) {
-            Refusal::Mine { attempts, fence } => {
-                TakeOver::Acquired(ClaimAs { owner: request.owner.clone(), fence, attempt: attempts })
-            }
+            Refusal::Mine { attempts, fence } => TakeOver::Acquired(ClaimAs {
+                owner: request.owner.clone(),
+                fence,
+                attempt: attempts,
+            }),
             _ => TakeOver::Lost,
         }
     }
@@ -68,9 +77,15 @@ impl Store {
         commit: &Commit,
         now: Timestamp,
     ) -> Commitment {
-        let Some(row) = self.rows.get_mut(&subject.key) else { return Commitment::LeaseLost };
+        let Some(row) = self.rows.get_mut(&subject.key) else {
+            return Commitment::LeaseLost;
+        };
         if !holds(&row.record, claim) {
-            return if landed(&row.record, claim, State::Done) { Commitment::Done } else { Commitment::LeaseLost };
+            return if landed(&row.record, claim, State::Done) {
+                Commitment::Done
+            } else {
+                Commitment::LeaseLost
+            };
         }
         if let Some(write) = &commit.state {
             let place = (subject.bot_id, write.chat.clone());
@@ -87,14 +102,22 @@ impl Store {
         record.open = open;
         record.expires_at = self.retention.expires_at(open, now);
         (record.lease_until, record.next_at) = (None, None);
-        row.result = Some(commit.result.clone());
+        (row.result, row.raw) = (Some(commit.result.clone()), None);
         row.attention = None;
         Commitment::Done
     }
 
-    pub(super) fn settle(&mut self, subject: &Subject, claim: &ClaimAs, verdict: &Verdict, now: Timestamp) -> bool {
+    pub(super) fn settle(
+        &mut self,
+        subject: &Subject,
+        claim: &ClaimAs,
+        verdict: &Verdict,
+        now: Timestamp,
+    ) -> bool {
         let expires_at = self.retention.expires_at(1, now);
-        let Some(row) = self.rows.get_mut(&subject.key) else { return false };
+        let Some(row) = self.rows.get_mut(&subject.key) else {
+            return false;
+        };
         if !holds(&row.record, claim) {
             let state = match verdict {
                 Verdict::Retry { .. } => State::Retrying,
@@ -124,7 +147,10 @@ impl Store {
         now: Timestamp,
     ) -> Filed {
         let expires_at = self.retention.expires_at(1, now);
-        let row = self.rows.entry(subject.key.clone()).or_insert_with(|| empty(subject));
+        let row = self
+            .rows
+            .entry(subject.key.clone())
+            .or_insert_with(|| empty(subject));
         let record = &row.record;
         if row.record.fence > Fence(0) && record.expires_at >= secs(now) {
             if redrive < record.redrive || record.state == State::Dead {
@@ -193,7 +219,11 @@ fn lease(row: &mut Row, subject: &Subject, request: &ClaimRequest, expires_at: i
     record.fence = Fence(record.fence.0 + 1);
     record.attempts += 1;
     record.expires_at = expires_at;
-    ClaimAs { owner: request.owner.clone(), fence: record.fence, attempt: record.attempts }
+    ClaimAs {
+        owner: request.owner.clone(),
+        fence: record.fence,
+        attempt: record.attempts,
+    }
 }
 
 fn holds(record: &Record, claim: &ClaimAs) -> bool {
@@ -212,7 +242,11 @@ fn note(record: &mut Record, failure: &Failure) {
 
 fn park(row: &mut Row, subject: &Subject, raw: &str, failure: &Failure, expires_at: i64) {
     row.raw = Some(raw.to_owned());
-    row.attention = Some(if subject.update_id < 0 { "quarantine" } else { "dead" });
+    row.attention = Some(if subject.update_id < 0 {
+        "quarantine"
+    } else {
+        "dead"
+    });
     let record = &mut row.record;
     record.state = State::Dead;
     (record.lease_until, record.next_at) = (None, None);

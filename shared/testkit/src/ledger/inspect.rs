@@ -31,7 +31,9 @@ impl FakeLedger {
     /// The states of an Update's intents, in their order.
     #[must_use]
     pub fn intent_states(&self, key: &LedgerKey) -> Vec<IntentState> {
-        self.record(key).map_or_else(Vec::new, |record| record.intents.iter().map(|stored| stored.state).collect())
+        self.record(key).map_or_else(Vec::new, |record| {
+            record.intents.iter().map(|stored| stored.state).collect()
+        })
     }
 
     /// Until when a chat is held.
@@ -49,7 +51,12 @@ impl FakeLedger {
     pub fn redrive(&self, key: &LedgerKey, redrive: u32, now: Timestamp) -> bool {
         let mut inner = self.inner();
         let expires_at = inner.store.retention.expires_at(1, now);
-        let Some(row) = inner.store.rows.get_mut(key).filter(|row| row.record.state == State::Dead) else {
+        let Some(row) = inner
+            .store
+            .rows
+            .get_mut(key)
+            .filter(|row| row.record.state == State::Dead)
+        else {
             return false;
         };
         let record = &mut row.record;
@@ -63,8 +70,12 @@ impl FakeLedger {
     pub fn resend(&self, key: &LedgerKey, n: u8, resend: u32, now: Timestamp) -> bool {
         let mut inner = self.inner();
         let expires_at = inner.store.retention.expires_at(1, now);
-        let Some(row) = inner.store.rows.get_mut(key) else { return false };
-        let Some(stored) = row.record.intents.iter_mut().find(|stored| stored.intent.n == n) else { return false };
+        let Some(row) = inner.store.rows.get_mut(key) else {
+            return false;
+        };
+        let Some(stored) = row.record.intents.iter_mut().find(|stored| stored.intent.n == n) else {
+            return false;
+        };
         match stored.state {
             IntentState::Failed => row.record.open += 1,
             IntentState::Unknown => {}

@@ -14,8 +14,8 @@ use penstock_domain::intent::{IntentClaim, IntentState};
 use penstock_domain::ledger::{ClaimRequest, Fence, Record, Retention};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{
-    Claim, ClaimAs, Commit, Commitment, Filed, Inbox, IntentSettlement, IntentStart, Outbox, PortError, Subject,
-    TakeOver, Verdict,
+    Claim, ClaimAs, Commit, Commitment, Filed, Inbox, IntentSettlement, IntentStart, Outbox, PortError,
+    Subject, TakeOver, Verdict,
 };
 
 use crate::fault::{Fault, Faults};
@@ -37,7 +37,10 @@ pub struct Row {
 
 impl Row {
     fn has_unknown(&self) -> bool {
-        self.record.intents.iter().any(|stored| stored.state == IntentState::Unknown)
+        self.record
+            .intents
+            .iter()
+            .any(|stored| stored.state == IntentState::Unknown)
     }
 }
 
@@ -71,7 +74,10 @@ impl FakeLedger {
             holds: HashMap::new(),
             gates: HashMap::new(),
         };
-        Self(Mutex::new(Inner { store, faults: Faults::default() }))
+        Self(Mutex::new(Inner {
+            store,
+            faults: Faults::default(),
+        }))
     }
 
     /// Makes the next `count` calls fail.
@@ -111,8 +117,15 @@ impl Inbox for FakeLedger {
         self.call("ledger.claim", |store| store.claim(subject, request))
     }
 
-    async fn take_over(&self, subject: &Subject, request: &ClaimRequest, seen: Fence) -> Result<TakeOver, PortError> {
-        self.call("ledger.take_over", |store| store.take_over(subject, request, seen))
+    async fn take_over(
+        &self,
+        subject: &Subject,
+        request: &ClaimRequest,
+        seen: Fence,
+    ) -> Result<TakeOver, PortError> {
+        self.call("ledger.take_over", |store| {
+            store.take_over(subject, request, seen)
+        })
     }
 
     async fn commit(
@@ -132,7 +145,9 @@ impl Inbox for FakeLedger {
         verdict: &Verdict,
         now: Timestamp,
     ) -> Result<bool, PortError> {
-        self.call("ledger.settle", |store| store.settle(subject, claim, verdict, now))
+        self.call("ledger.settle", |store| {
+            store.settle(subject, claim, verdict, now)
+        })
     }
 
     async fn file_dead(
@@ -143,15 +158,21 @@ impl Inbox for FakeLedger {
         failure: &Failure,
         now: Timestamp,
     ) -> Result<Filed, PortError> {
-        self.call("ledger.file_dead", |store| store.file_dead(subject, redrive, raw, failure, now))
+        self.call("ledger.file_dead", |store| {
+            store.file_dead(subject, redrive, raw, failure, now)
+        })
     }
 
     async fn read(&self, key: &LedgerKey) -> Result<Option<Record>, PortError> {
-        self.call("ledger.read", |store| store.rows.get(key).map(|row| row.record.clone()))
+        self.call("ledger.read", |store| {
+            store.rows.get(key).map(|row| row.record.clone())
+        })
     }
 
     async fn chat_state(&self, bot: BotId, chat: &str) -> Result<Option<(String, u64)>, PortError> {
-        self.call("ledger.chat_state", |store| store.chats.get(&(bot, chat.to_owned())).cloned())
+        self.call("ledger.chat_state", |store| {
+            store.chats.get(&(bot, chat.to_owned())).cloned()
+        })
     }
 }
 
@@ -164,11 +185,22 @@ impl Outbox for FakeLedger {
         self.call("ledger.settle_intent", |store| store.settle_intent(settlement))
     }
 
-    async fn hold_chat(&self, bot: BotId, chat: &str, until: Timestamp, _now: Timestamp) -> Result<(), PortError> {
+    async fn hold_chat(
+        &self,
+        bot: BotId,
+        chat: &str,
+        until: Timestamp,
+        _now: Timestamp,
+    ) -> Result<(), PortError> {
         self.call("ledger.hold", |store| store.hold(bot, chat, until))
     }
 
-    async fn debit_bot(&self, bot: BotId, cells: u32, now: Timestamp) -> Result<std::time::Duration, PortError> {
+    async fn debit_bot(
+        &self,
+        bot: BotId,
+        cells: u32,
+        now: Timestamp,
+    ) -> Result<std::time::Duration, PortError> {
         self.call("ledger.debit", |store| store.debit(bot, cells, now))
     }
 }

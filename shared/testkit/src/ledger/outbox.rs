@@ -19,8 +19,13 @@ fn find(record: &mut Record, n: u8) -> Option<&mut IntentRecord> {
 
 impl Store {
     pub(super) fn start(&mut self, key: &LedgerKey, claim: &IntentClaim) -> IntentStart {
-        let row = self.rows.get_mut(key).filter(|row| row.record.expires_at >= secs(claim.now));
-        let Some(row) = row else { return IntentStart::Refused(IntentRefusal::Absent) };
+        let row = self
+            .rows
+            .get_mut(key)
+            .filter(|row| row.record.expires_at >= secs(claim.now));
+        let Some(row) = row else {
+            return IntentStart::Refused(IntentRefusal::Absent);
+        };
         let is_behind = claim
             .previous
             .and_then(|previous| find(&mut row.record, previous))
@@ -49,16 +54,29 @@ impl Store {
     }
 
     pub(super) fn settle_intent(&mut self, settlement: &IntentSettlement) -> bool {
-        let IntentSettlement { key, n, of, owner, settle, now } = settlement;
-        let Some(row) = self.rows.get_mut(key) else { return false };
-        let Some(stored) = find(&mut row.record, *n) else { return false };
+        let IntentSettlement {
+            key,
+            n,
+            of,
+            owner,
+            settle,
+            now,
+        } = settlement;
+        let Some(row) = self.rows.get_mut(key) else {
+            return false;
+        };
+        let Some(stored) = find(&mut row.record, *n) else {
+            return false;
+        };
         let next = next_state(settle);
         let is_mine = owner.is_some() && stored.owner == *owner;
         let holds = match (owner, stored.state) {
             (Some(_), IntentState::Sending) => is_mine,
             // Its own worker's late confirmation also settles what was given up as unknown.
             (Some(_), IntentState::Unknown) => is_mine && next == IntentState::Sent,
-            (None, IntentState::Sending) => stored.lease_until.is_some_and(|until| is_suspect_at(until, *now)),
+            (None, IntentState::Sending) => {
+                stored.lease_until.is_some_and(|until| is_suspect_at(until, *now))
+            }
             _ => false,
         };
         if !holds {
@@ -68,12 +86,18 @@ impl Store {
         stored.lease_until = None;
         match settle {
             SettleAs::Sent { message_id } => stored.message_id = message_id.or(stored.message_id),
-            SettleAs::Retry { next_at, burned, failure } => {
+            SettleAs::Retry {
+                next_at,
+                burned,
+                failure,
+            } => {
                 stored.next_at = Some(*next_at);
                 stored.failure = Some(failure.clone());
                 stored.attempts -= u32::from(!burned);
             }
-            SettleAs::Failed { failure } | SettleAs::Unknown { failure } => stored.failure = Some(failure.clone()),
+            SettleAs::Failed { failure } | SettleAs::Unknown { failure } => {
+                stored.failure = Some(failure.clone())
+            }
         }
         match next {
             IntentState::Unknown => row.attention = Some("unknown"),
@@ -86,7 +110,8 @@ impl Store {
                     row.attention = None;
                 }
             }
-            IntentState::Intended | IntentState::Sending | IntentState::Retrying | IntentState::Cancelled => {}
+            IntentState::Intended | IntentState::Sending | IntentState::Retrying | IntentState::Cancelled => {
+            }
         }
         true
     }

@@ -3,12 +3,14 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::client::Waiters as _;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, AttributeValue, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
-    ProjectionType, ScalarAttributeType,
+    AttributeDefinition, AttributeValue, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType,
+    Projection, ProjectionType, ScalarAttributeType,
 };
 use penstock_aws::Ledger;
 use penstock_domain::ids::{BotId, LedgerKey};
@@ -17,17 +19,22 @@ use penstock_testkit::contract::{RETENTION, World};
 
 const TABLE: &str = "penstock-contract";
 
-/// Looks that often for a new table to become active.
-const POLLS: usize = 600;
+/// A new table becomes active within this time, or the test fails.
+const ACTIVE_WITHIN: Duration = Duration::from_secs(60);
+/// Looks that often for a row in the index, which follows the table a little later.
+const LOOKS: usize = 100;
 
-struct Table {
-    ledger: Ledger,
+pub(crate) struct Table {
+    pub(crate) ledger: Ledger,
     client: Client,
     bot: BotId,
     last_update: AtomicI64,
 }
 
-#[expect(clippy::disallowed_methods, reason = "which endpoint is tested is chosen where the test is started")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "which endpoint is tested is chosen where the test is started"
+)]
 fn chosen_endpoint() -> Option<String> {
     std::env::var("AWS_ENDPOINT_URL_DYNAMODB_CONTRACT").ok()
 }
@@ -42,10 +49,18 @@ async fn embedded() -> String {
 }
 
 async fn table() -> Table {
-    let endpoint = match chosen_endpoint() {
-        Some(endpoint) => endpoint,
-        None => embedded().await,
-    };
+    match chosen_endpoint() {
+        Some(endpoint) => table_at(endpoint).await,
+        None => embedded_table().await,
+    }
+}
+
+/// An empty table in this process.
+pub(crate) async fn embedded_table() -> Table {
+    table_at(embedded().await).await
+}
+
+async fn table_at(endpoint: String) -> Table {
     let config = aws_config::defaults(BehaviorVersion::latest())
         .endpoint_url(endpoint)
         .region(Region::new("us-east-1"))
@@ -57,11 +72,20 @@ async fn table() -> Table {
     // Its own for every test: an endpoint may be shared.
     let bot = BotId(fastrand::u64(1..1 << 50));
     let ledger = Ledger::new(client.clone(), TABLE, RETENTION);
-    Table { ledger, client, bot, last_update: AtomicI64::new(0) }
+    Table {
+        ledger,
+        client,
+        bot,
+        last_update: AtomicI64::new(0),
+    }
 }
 
 fn key(name: &str, key_type: KeyType) -> KeySchemaElement {
-    KeySchemaElement::builder().attribute_name(name).key_type(key_type).build().unwrap()
+    KeySchemaElement::builder()
+        .attribute_name(name)
+        .key_type(key_type)
+        .build()
+        .unwrap()
 }
 
 /// As the template has it.
@@ -91,20 +115,21 @@ async fn create(client: &Client) {
         .send()
         .await;
     match created {
-        Err(error) if !error.as_service_error().is_some_and(|error| error.is_resource_in_use_exception()) => {
+        Err(error)
+            if !error
+                .as_service_error()
+                .is_some_and(|error| error.is_resource_in_use_exception()) =>
+        {
             panic!("the table cannot be created: {error:?}");
         }
         _ => {}
     }
-    for _ in 0..POLLS {
-        let described = client.describe_table().table_name(TABLE).send().await.unwrap();
-        let status = described.table.and_then(|table| table.table_status);
-        if status.is_some_and(|status| status.as_str() == "ACTIVE") {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    panic!("the table did not become active");
+    client
+        .wait_until_table_exists()
+        .table_name(TABLE)
+        .wait(ACTIVE_WITHIN)
+        .await
+        .unwrap();
 }
 
 fn number(number: impl ToString) -> AttributeValue {
@@ -116,6 +141,20 @@ impl Table {
         number(RETENTION.expires_at(1, now))
     }
 
+    pub(crate) async fn get(&self, pk: String, sk: &str) -> Option<HashMap<String, AttributeValue>> {
+        let answer = self
+            .client
+            .get_item()
+            .table_name(TABLE)
+            .key("pk", AttributeValue::S(pk))
+            .key("sk", AttributeValue::S(sk.to_owned()))
+            .consistent_read(true)
+            .send()
+            .await
+            .unwrap();
+        answer.item
+    }
+
     async fn update(
         &self,
         key: &LedgerKey,
@@ -123,7 +162,10 @@ impl Table {
         names: &[(&str, &str)],
         values: HashMap<String, AttributeValue>,
     ) {
-        let names = names.iter().map(|(alias, name)| ((*alias).to_owned(), (*name).to_owned())).collect();
+        let names = names
+            .iter()
+            .map(|(alias, name)| ((*alias).to_owned(), (*name).to_owned()))
+            .collect();
         self.client
             .update_item()
             .table_name(TABLE)
@@ -160,7 +202,8 @@ impl World for Table {
             (":attempts".to_owned(), number(0)),
             (":expires_at".to_owned(), Self::seconds(now)),
         ]);
-        let update = "SET #state = :state, redrive = :redrive, attempts = :attempts, expires_at = :expires_at";
+        let update =
+            "SET #state = :state, redrive = :redrive, attempts = :attempts, expires_at = :expires_at";
         self.update(key, update, &[("#state", "state")], values).await;
     }
 
@@ -169,7 +212,10 @@ impl World for Table {
         use penstock_ports::Inbox as _;
         let record = self.ledger.read(key).await.unwrap().unwrap();
         let was = record.intents[usize::from(n)].state;
-        assert!(matches!(was, IntentState::Failed | IntentState::Unknown), "{was:?}");
+        assert!(
+            matches!(was, IntentState::Failed | IntentState::Unknown),
+            "{was:?}"
+        );
         let values = HashMap::from([
             (":state".to_owned(), AttributeValue::S("intended".to_owned())),
             (":resend".to_owned(), number(resend)),
@@ -177,7 +223,12 @@ impl World for Table {
             (":expires_at".to_owned(), Self::seconds(now)),
         ]);
         let number = n.to_string();
-        let names = [("#n", number.as_str()), ("#state", "state"), ("#resend", "resend"), ("#open", "open")];
+        let names = [
+            ("#n", number.as_str()),
+            ("#state", "state"),
+            ("#resend", "resend"),
+            ("#open", "open"),
+        ];
         let update = "SET intents.#n.#state = :state, intents.#n.#resend = :resend, #open = #open + :opened, \
                       expires_at = :expires_at";
         self.update(key, update, &names, values).await;
@@ -188,38 +239,34 @@ impl World for Table {
     }
 
     async fn attention(&self, key: &LedgerKey) -> Option<String> {
-        let mut kinds = Vec::new();
-        for (kind, shard) in ["dead", "quarantine", "unknown"].into_iter().flat_map(|kind| (0..16).map(move |n| (kind, n))) {
+        let item = self.get(format!("UPD#{key}"), "LEDGER").await?;
+        let shard = item.get("attn_pk")?.as_s().unwrap();
+        for _ in 0..LOOKS {
             let page = self
                 .client
                 .query()
                 .table_name(TABLE)
                 .index_name("attn")
-                .key_condition_expression("attn_pk = :shard")
-                .expression_attribute_values(":shard", AttributeValue::S(format!("{kind}#{}#{shard}", self.bot)))
+                .key_condition_expression("attn_pk = :shard AND attn_sk = :place")
+                .expression_attribute_values(":shard", AttributeValue::S(shard.clone()))
+                .expression_attribute_values(":place", item["attn_sk"].clone())
                 .send()
                 .await
                 .unwrap();
-            let is_it = |item: &HashMap<String, AttributeValue>| item["pk"].as_s().is_ok_and(|pk| *pk == format!("UPD#{key}"));
-            kinds.extend(page.items().iter().filter(|item| is_it(item)).map(|_| kind.to_owned()));
+            if page.items().iter().any(|found| found["pk"] == item["pk"]) {
+                let (kind, rest) = shard.split_once('#').unwrap();
+                assert!(rest.starts_with(&format!("{}#", self.bot)), "{shard}");
+                return Some(kind.to_owned());
+            }
         }
-        assert!(kinds.len() < 2, "{key} is indexed as {kinds:?}");
-        kinds.pop()
+        panic!("{key} is not in the index under {shard}");
     }
 
     async fn hold(&self, bot: BotId, chat: &str) -> Option<Timestamp> {
-        let answer = self
-            .client
-            .get_item()
-            .table_name(TABLE)
-            .key("pk", AttributeValue::S(format!("CHAT#{bot}:{chat}")))
-            .key("sk", AttributeValue::S("GATE".to_owned()))
-            .consistent_read(true)
-            .send()
-            .await
-            .unwrap();
-        let item = answer.item?;
-        Some(Timestamp::from_millis(item["hold_until"].as_n().unwrap().parse().unwrap()))
+        let item = self.get(format!("CHAT#{bot}:{chat}"), "GATE").await?;
+        Some(Timestamp::from_millis(
+            item["hold_until"].as_n().unwrap().parse().unwrap(),
+        ))
     }
 }
 

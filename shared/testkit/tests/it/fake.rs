@@ -13,7 +13,10 @@ struct Memory {
 }
 
 async fn memory() -> Memory {
-    Memory { ledger: FakeLedger::new(RETENTION), last_update: AtomicI64::new(0) }
+    Memory {
+        ledger: FakeLedger::new(RETENTION),
+        last_update: AtomicI64::new(0),
+    }
 }
 
 impl World for Memory {
@@ -36,7 +39,10 @@ impl World for Memory {
     }
 
     async fn resend(&self, key: &LedgerKey, n: u8, resend: u32, now: Timestamp) {
-        assert!(self.ledger.resend(key, n, resend, now), "intent {n} of {key} is neither failed nor unknown");
+        assert!(
+            self.ledger.resend(key, n, resend, now),
+            "intent {n} of {key} is neither failed nor unknown"
+        );
     }
 
     async fn raw_body(&self, key: &LedgerKey) -> Option<String> {
@@ -44,7 +50,10 @@ impl World for Memory {
     }
 
     async fn attention(&self, key: &LedgerKey) -> Option<String> {
-        self.ledger.row(key).and_then(|row| row.attention).map(str::to_owned)
+        self.ledger
+            .row(key)
+            .and_then(|row| row.attention)
+            .map(str::to_owned)
     }
 
     async fn hold(&self, bot: BotId, chat: &str) -> Option<Timestamp> {

@@ -11,11 +11,21 @@ fn every_case_of_the_contract_is_in_its_list() {
         include_str!("../../src/contract/outcome.rs"),
         include_str!("../../src/contract/unknown.rs"),
     ];
-    let listed: Vec<_> = list.split_whitespace().map(|word| word.trim_end_matches(';')).collect();
+    let listed: Vec<_> = list
+        .split_whitespace()
+        .map(|word| word.trim_end_matches(';'))
+        .collect();
     let mut cases = 0;
     for module in modules {
-        for case in module.split("\npub async fn ").skip(1).filter_map(|rest| rest.split('<').next()) {
-            assert!(listed.contains(&case), "{case} is not in the list of `contract_tests`");
+        for case in module
+            .split("\npub async fn ")
+            .skip(1)
+            .filter_map(|rest| rest.split('<').next())
+        {
+            assert!(
+                listed.contains(&case),
+                "{case} is not in the list of `contract_tests`"
+            );
             cases += 1;
         }
     }

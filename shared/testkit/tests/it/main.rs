@@ -1,5 +1,11 @@
-//! The contract of the ledger, on the fake and on the embedded table.
+//! The contract of the ledger, on the fake and on the embedded table, and what it writes there.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests: what fails there fails the test"
+)]
 
 mod dynamodb;
 mod fake;
+mod golden;
 mod listed;

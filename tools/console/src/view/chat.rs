@@ -59,14 +59,14 @@ fn simulated(bot: &BotView, sim: &Sim) -> Markup {
     html! {
         div.bar {
             h2 #chat-title { "@" (bot.username) }
-            label for="room" { "as" }
+            label for="room" { "chat" }
             select #room {
                 @for info in chats(sim) {
                     option value=(info.id) { (label(&info)) }
                 }
             }
             span #speaker-part hidden {
-                label for="speaker" { "speaking" }
+                label for="speaker" { "as" }
                 select #speaker {
                     @for id in PEOPLE { option value=(id) { (User::synthetic(id).first_name) } }
                 }

@@ -24,7 +24,7 @@ fn word(level: LogLevel) -> &'static str {
 pub(crate) fn lines(lines: &[LogLine]) -> Markup {
     html! {
         @for line in lines {
-            li class={ "line " (word(line.level)) } {
+            li class={ "line level-" (word(line.level)) } {
                 time data-ms=(line.at_ms) { (clock(line.at_ms)) }
                 span.source { (line.source) }
                 span.level { (word(line.level)) }

@@ -74,7 +74,7 @@ pub(crate) fn page(snapshot: &Snapshot, sim: Option<&Sim>, recent: &[LogLine]) -
                 link rel="stylesheet" href="/console.css";
                 script src="/console.js" defer {}
             }
-            body {
+            body data-start=(crate::start_id()) {
                 a.skip href="#updates" { "Skip to the updates" }
                 header.top {
                     h1 { "Penstock" }

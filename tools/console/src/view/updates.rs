@@ -75,7 +75,7 @@ fn send_chip(state: SendState, n: usize) -> Markup {
 
 fn error_box(error: &ErrorView) -> Markup {
     html! {
-        div.error {
+        div.failure {
             p { strong { (error.code) } ": " (error.message) }
             p { strong { "What to do" } ": " (error.cure) }
         }

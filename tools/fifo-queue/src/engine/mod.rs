@@ -3,10 +3,12 @@
 //!
 //! A call that fails changes nothing. Nothing in here waits for time while it holds the connection.
 
+mod attempts;
 pub(crate) mod calls;
 mod dedup;
 mod delete;
 mod ledger;
+mod move_steps;
 pub(crate) mod move_task;
 mod payload;
 mod poll;
@@ -149,7 +151,7 @@ impl Engine {
             let wakers = self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner);
             wake.iter()
                 .filter_map(|id| wakers.get(id))
-                .for_each(|waker| drop(waker.clone()));
+                .for_each(|waker| waker.notify_waiters());
         }
         outcome
     }

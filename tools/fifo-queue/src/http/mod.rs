@@ -95,7 +95,7 @@ fn routes(server: Server) -> Router {
 /// Serves SQS requests until `shutdown` is ready. Waiting receivers are then answered with nothing.
 ///
 /// # Errors
-/// What [`axum::serve`] fails with.
+/// What `axum::serve` fails with.
 pub async fn serve(
     listener: TcpListener,
     engine: Engine,

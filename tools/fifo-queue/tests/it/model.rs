@@ -11,6 +11,26 @@ use crate::support::{DEAD, QUEUE, START_MS, Texts, fifo, open, redrive_to};
 
 const QUEUES: [&str; 2] = [QUEUE, DEAD];
 
+/// What the file must hold: a description, and the number of rows that are wrong.
+const INVARIANTS: [(&str, &str); 3] = [
+    (
+        "each group knows its first message and how many are in flight",
+        "SELECT count(*) FROM groups AS g WHERE
+             head_seq IS NOT (SELECT min(seq) FROM messages WHERE group_id = g.id)
+             OR ready IS NOT (SELECT state = 0 FROM messages WHERE group_id = g.id ORDER BY seq LIMIT 1)
+             OR in_flight <> (SELECT count(*) FROM messages WHERE group_id = g.id AND state = 1)",
+    ),
+    (
+        "each message has a group and a payload",
+        "SELECT count(*) FROM messages WHERE group_id NOT IN (SELECT id FROM groups)
+             OR seq NOT IN (SELECT seq FROM payloads)",
+    ),
+    (
+        "each payload has a message",
+        "SELECT count(*) FROM payloads WHERE seq NOT IN (SELECT seq FROM messages)",
+    ),
+];
+
 #[derive(Debug, Clone)]
 enum Step {
     Send {
@@ -155,11 +175,21 @@ impl Run<'_> {
                 self.model.advance(*ms);
             }
             Step::Reopen => {
-                drop(self.engine.take());
+                self.close()?;
                 self.engine = Some(open(self.path, &self.clock).unwrap());
             }
         }
         self.compare_numbers()
+    }
+
+    fn close(&mut self) -> Result<(), TestCaseError> {
+        drop(self.engine.take());
+        let file = rusqlite::Connection::open(self.path).unwrap();
+        for (what, wrong) in INVARIANTS {
+            let rows: i64 = file.query_row(wrong, [], |row| row.get(0)).unwrap();
+            prop_assert_eq!(rows, 0, "{}", what);
+        }
+        Ok(())
     }
 
     fn compare_numbers(&mut self) -> Result<(), TestCaseError> {
@@ -182,7 +212,7 @@ impl Run<'_> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
     fn engine_and_model_agree(settings in settings(), steps in prop::collection::vec(step(), 1..80)) {
@@ -197,5 +227,6 @@ proptest! {
         for step in &steps {
             run.step(step)?;
         }
+        run.close()?;
     }
 }

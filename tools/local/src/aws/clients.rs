@@ -20,7 +20,10 @@ impl Endpoints {
     /// One URL for everything.
     #[must_use]
     pub fn one(url: &str) -> Self {
-        Self { all: url.trim_end_matches('/').to_owned(), dynamodb: url.trim_end_matches('/').to_owned() }
+        Self {
+            all: url.trim_end_matches('/').to_owned(),
+            dynamodb: url.trim_end_matches('/').to_owned(),
+        }
     }
 
     /// The environment that leads an SDK here.

@@ -36,15 +36,18 @@ impl Embedded {
     ) -> Result<Self, AwsError> {
         let (tables_listener, tables_address) = loopback("dynamodb").await?;
         let (listener, address) = loopback("sqs and secrets manager").await?;
-        let endpoints =
-            Endpoints { all: format!("http://{address}"), dynamodb: format!("http://{tables_address}") };
+        let endpoints = Endpoints {
+            all: format!("http://{address}"),
+            dynamodb: format!("http://{tables_address}"),
+        };
         let engine = open_queues(state, synchronous_full)?;
         let database = open_tables(state, synchronous_full)?;
         let tables = Server::start(|stopped| async move {
             let until = async move {
                 stopped.await.ok();
             };
-            if let Err(error) = dynoxide::server::serve_with_shutdown(tables_listener, database, until).await {
+            if let Err(error) = dynoxide::server::serve_with_shutdown(tables_listener, database, until).await
+            {
                 tracing::error!(error, "dynamodb ended");
             }
         });
@@ -56,7 +59,12 @@ impl Embedded {
         let queues = fifo_queue::http::router(engine.clone(), config);
         let router = Switch::new(region, account_id, endpoints.dynamodb.clone()).around(queues);
         let switch = Server::router("sqs and secrets manager", listener, router);
-        Ok(Self { endpoints, engine, switch, tables })
+        Ok(Self {
+            endpoints,
+            engine,
+            switch,
+            tables,
+        })
     }
 
     /// Where they are.
@@ -80,9 +88,13 @@ impl Embedded {
 
 fn open_queues(state: &StateDir, synchronous_full: bool) -> Result<Engine, AwsError> {
     let path = state.queues_file();
-    let options = fifo_queue::Options { synchronous_full, ..fifo_queue::Options::default() };
-    Engine::open(Some(&path), options, Arc::new(QueueClock(state.clock())))
-        .map_err(|source| AwsError::Queues { path: path.display().to_string(), source })
+    let options = fifo_queue::Options { synchronous_full };
+    Engine::open(Some(&path), options, Arc::new(QueueClock(state.clock()))).map_err(|source| {
+        AwsError::Queues {
+            path: path.display().to_string(),
+            source,
+        }
+    })
 }
 
 fn open_tables(state: &StateDir, synchronous_full: bool) -> Result<Database, AwsError> {
@@ -95,5 +107,8 @@ fn open_tables(state: &StateDir, synchronous_full: bool) -> Result<Database, Aws
         }
         Ok(database)
     };
-    open().map_err(|source| AwsError::Tables { path: path.clone(), source })
+    open().map_err(|source| AwsError::Tables {
+        path: path.clone(),
+        source,
+    })
 }

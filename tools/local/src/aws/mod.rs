@@ -67,7 +67,11 @@ pub enum AwsError {
 impl AwsError {
     fn call<E: std::error::Error>(call: &'static str, name: &str, error: E) -> Self {
         let reason = aws_sdk_sqs::error::DisplayErrorContext(error).to_string();
-        Self::Call { call, name: name.to_owned(), reason }
+        Self::Call {
+            call,
+            name: name.to_owned(),
+            reason,
+        }
     }
 }
 

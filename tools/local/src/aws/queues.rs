@@ -14,7 +14,11 @@ pub(super) async fn create(client: &Client, queue: &Queue) -> Result<String, Aws
     }
     match request.send().await {
         Ok(answer) => answer.queue_url.ok_or_else(|| no_url("CreateQueue", queue)),
-        Err(error) if error.as_service_error().is_some_and(|error| error.is_queue_name_exists()) => {
+        Err(error)
+            if error
+                .as_service_error()
+                .is_some_and(|error| error.is_queue_name_exists()) =>
+        {
             update(client, queue).await
         }
         Err(error) => Err(AwsError::call("CreateQueue", &queue.name, error)),
@@ -35,10 +39,17 @@ async fn update(client: &Client, queue: &Queue) -> Result<String, AwsError> {
     for (name, value) in queue.attributes.iter().filter(|(name, _)| *name != "FifoQueue") {
         request = request.attributes(QueueAttributeName::from(name.as_str()), value);
     }
-    request.send().await.map_err(|error| AwsError::call("SetQueueAttributes", &queue.name, error))?;
+    request
+        .send()
+        .await
+        .map_err(|error| AwsError::call("SetQueueAttributes", &queue.name, error))?;
     Ok(url)
 }
 
 fn no_url(call: &'static str, queue: &Queue) -> AwsError {
-    AwsError::Call { call, name: queue.name.clone(), reason: "the answer has no queue url".to_owned() }
+    AwsError::Call {
+        call,
+        name: queue.name.clone(),
+        reason: "the answer has no queue url".to_owned(),
+    }
 }

@@ -28,7 +28,10 @@ impl Server {
         F: Future<Output = ()> + Send + 'static,
     {
         let (stop, stopped) = oneshot::channel();
-        Self { stop, task: tokio::spawn(serve(stopped)) }
+        Self {
+            stop,
+            task: tokio::spawn(serve(stopped)),
+        }
     }
 
     /// Serves a router on a listener.

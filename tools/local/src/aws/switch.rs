@@ -22,8 +22,12 @@ use uuid::Uuid;
 /// DynamoDB's own limit of a request, 16 MB; the largest of the three.
 const BODY_LIMIT: usize = 16 * 1024 * 1024;
 /// Headers that belong to one connection, or that are set anew.
-const OWN_HEADERS: [header::HeaderName; 4] =
-    [header::CONNECTION, header::CONTENT_LENGTH, header::HOST, header::TRANSFER_ENCODING];
+const OWN_HEADERS: [header::HeaderName; 4] = [
+    header::CONNECTION,
+    header::CONTENT_LENGTH,
+    header::HOST,
+    header::TRANSFER_ENCODING,
+];
 
 /// What the switch passes requests to.
 #[derive(Debug)]
@@ -41,7 +45,11 @@ impl Switch {
             default_account_id: account_id.to_owned(),
         };
         let secrets = RustackSecretsManagerHandler::new(Arc::new(RustackSecretsManager::new(config)));
-        Self { secrets, tables_url, client: reqwest::Client::new() }
+        Self {
+            secrets,
+            tables_url,
+            client: reqwest::Client::new(),
+        }
     }
 
     /// The queues' router with the other services in front of it.
@@ -67,7 +75,10 @@ fn service(target: Option<&str>) -> Service {
 }
 
 async fn by_target(State(switch): State<Arc<Switch>>, request: Request, next: Next) -> Response {
-    let target = request.headers().get("x-amz-target").and_then(|value| value.to_str().ok());
+    let target = request
+        .headers()
+        .get("x-amz-target")
+        .and_then(|value| value.to_str().ok());
     let service = service(target);
     if service == Service::Queues {
         return next.run(request).await;
@@ -89,11 +100,17 @@ async fn secrets(handler: &RustackSecretsManagerHandler, headers: &HeaderMap, bo
         Ok(operation) => dispatch_operation(handler, operation, body).await,
         Err(error) => Err(error),
     };
-    answer.unwrap_or_else(|error| error_to_response(&error, &request_id)).map(Body::new)
+    answer
+        .unwrap_or_else(|error| error_to_response(&error, &request_id))
+        .map(Body::new)
 }
 
 async fn tables(switch: &Switch, headers: &HeaderMap, body: Bytes) -> Response {
-    let request = switch.client.post(&switch.tables_url).headers(without_own(headers)).body(body);
+    let request = switch
+        .client
+        .post(&switch.tables_url)
+        .headers(without_own(headers))
+        .body(body);
     let answer = match request.send().await {
         Ok(answer) => answer,
         Err(error) => return (StatusCode::BAD_GATEWAY, error.to_string()).into_response(),
@@ -121,7 +138,10 @@ mod tests {
     fn a_target_names_its_service() {
         assert_eq!(service(Some("AmazonSQS.SendMessage")), Service::Queues);
         assert_eq!(service(Some("DynamoDB_20120810.GetItem")), Service::Tables);
-        assert_eq!(service(Some("DynamoDBStreams_20120810.ListStreams")), Service::Tables);
+        assert_eq!(
+            service(Some("DynamoDBStreams_20120810.ListStreams")),
+            Service::Tables
+        );
         assert_eq!(service(Some("secretsmanager.GetSecretValue")), Service::Secrets);
         assert_eq!(service(None), Service::Queues);
     }

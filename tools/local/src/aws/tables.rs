@@ -34,7 +34,11 @@ pub(super) async fn create(client: &Client, table: &Table) -> Result<(), AwsErro
 async fn describe(client: &Client, name: &str) -> Result<Option<TableDescription>, AwsError> {
     match client.describe_table().table_name(name).send().await {
         Ok(answer) => Ok(answer.table),
-        Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_not_found_exception()) => {
+        Err(error)
+            if error
+                .as_service_error()
+                .is_some_and(|error| error.is_resource_not_found_exception()) =>
+        {
             Ok(None)
         }
         Err(error) => Err(AwsError::call("DescribeTable", name, error)),
@@ -42,15 +46,20 @@ async fn describe(client: &Client, name: &str) -> Result<Option<TableDescription
 }
 
 fn check(table: &Table, found: &TableDescription) -> Result<(), AwsError> {
-    let differs =
-        |difference: String| Err(AwsError::TableDiffers { name: table.name.clone(), difference });
+    let differs = |difference: String| {
+        Err(AwsError::TableDiffers {
+            name: table.name.clone(),
+            difference,
+        })
+    };
     if !same_key(&table.key, found.key_schema()) {
         return differs("has another key than the template".to_owned());
     }
     for index in &table.indexes {
-        let there = found.global_secondary_indexes().iter().any(|other| {
-            other.index_name() == Some(&index.name) && same_key(&index.key, other.key_schema())
-        });
+        let there = found
+            .global_secondary_indexes()
+            .iter()
+            .any(|other| other.index_name() == Some(&index.name) && same_key(&index.key, other.key_schema()));
         if !there {
             return differs(format!("has no index {} as the template has", index.name));
         }
@@ -60,7 +69,10 @@ fn check(table: &Table, found: &TableDescription) -> Result<(), AwsError> {
 
 fn same_key(key: &Key, schema: &[KeySchemaElement]) -> bool {
     let of = |kind: &KeyType| {
-        schema.iter().find(|element| element.key_type() == kind).map(KeySchemaElement::attribute_name)
+        schema
+            .iter()
+            .find(|element| element.key_type() == kind)
+            .map(KeySchemaElement::attribute_name)
     };
     of(&KeyType::Hash) == Some(&key.hash) && of(&KeyType::Range) == key.range.as_deref()
 }
@@ -83,13 +95,19 @@ async fn make(client: &Client, table: &Table) -> Result<(), AwsError> {
     for index in &table.indexes {
         request = request.global_secondary_indexes(index_definition(index).map_err(invalid)?);
     }
-    request.send().await.map_err(|error| AwsError::call("CreateTable", &table.name, error))?;
+    request
+        .send()
+        .await
+        .map_err(|error| AwsError::call("CreateTable", &table.name, error))?;
     Ok(())
 }
 
 fn schema(key: &Key) -> Result<Vec<KeySchemaElement>, BuildError> {
     let element = |name: &str, kind: KeyType| {
-        KeySchemaElement::builder().attribute_name(name).key_type(kind).build()
+        KeySchemaElement::builder()
+            .attribute_name(name)
+            .key_type(kind)
+            .build()
     };
     let hash = element(&key.hash, KeyType::Hash);
     let range = key.range.as_deref().map(|name| element(name, KeyType::Range));
@@ -131,8 +149,13 @@ async fn enable_ttl(client: &Client, name: &str, attribute: &str) -> Result<(), 
         .send()
         .await
         .map_err(|error| AwsError::call("DescribeTimeToLive", name, error))?;
-    let status = answer.time_to_live_description.and_then(|found| found.time_to_live_status);
-    if matches!(status, Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling)) {
+    let status = answer
+        .time_to_live_description
+        .and_then(|found| found.time_to_live_status);
+    if matches!(
+        status,
+        Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling)
+    ) {
         return Ok(());
     }
     let specification = TimeToLiveSpecification::builder()

@@ -27,7 +27,11 @@ pub(super) enum CallError {
     NotBotApi { status: u16 },
     /// An error of the Bot API.
     #[error("telegram answered {code}: {description}")]
-    Refused { code: i64, description: String, retry_after_s: Option<u64> },
+    Refused {
+        code: i64,
+        description: String,
+        retry_after_s: Option<u64>,
+    },
 }
 
 /// One bot at one API root.
@@ -72,7 +76,11 @@ pub(super) struct WebhookInfo {
 
 impl BotApi {
     pub(super) fn new(root: &str, token: BotToken) -> Self {
-        Self { client: Client::new(), root: root.trim_end_matches('/').to_owned(), token }
+        Self {
+            client: Client::new(),
+            root: root.trim_end_matches('/').to_owned(),
+            token,
+        }
     }
 
     pub(super) async fn me(&self) -> Result<Me, CallError> {
@@ -85,13 +93,19 @@ impl BotApi {
 
     /// Removes the webhook and keeps what waits for it.
     pub(super) async fn delete_webhook(&self) -> Result<bool, CallError> {
-        self.call("deleteWebhook", &json!({ "drop_pending_updates": false }), Duration::ZERO).await
+        self.call(
+            "deleteWebhook",
+            &json!({ "drop_pending_updates": false }),
+            Duration::ZERO,
+        )
+        .await
     }
 
     /// The raw Updates from an offset on. `allowed_updates` is left as the bot has it.
     pub(super) async fn updates(&self, offset: i64) -> Result<Vec<Box<RawValue>>, CallError> {
         let parameters = json!({ "offset": offset, "timeout": LONG_POLL_S, "limit": 100 });
-        self.call("getUpdates", &parameters, Duration::from_secs(LONG_POLL_S)).await
+        self.call("getUpdates", &parameters, Duration::from_secs(LONG_POLL_S))
+            .await
     }
 
     async fn call<T: DeserializeOwned>(
@@ -136,14 +150,24 @@ mod tests {
     fn updates_are_kept_as_they_came() {
         let body = br#"{"ok":true,"result":[{"update_id":1, "new_kind" : {"big":12345678901234567890123}}]}"#;
         let updates: Vec<Box<RawValue>> = read(200, body).unwrap();
-        assert_eq!(updates[0].get(), r#"{"update_id":1, "new_kind" : {"big":12345678901234567890123}}"#);
+        assert_eq!(
+            updates[0].get(),
+            r#"{"update_id":1, "new_kind" : {"big":12345678901234567890123}}"#
+        );
     }
 
     #[test]
     fn errors_keep_their_code_and_wait() {
         let body = br#"{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":7}}"#;
         let error = read::<bool>(429, body).unwrap_err();
-        assert!(matches!(error, CallError::Refused { code: 429, retry_after_s: Some(7), .. }));
+        assert!(matches!(
+            error,
+            CallError::Refused {
+                code: 429,
+                retry_after_s: Some(7),
+                ..
+            }
+        ));
         let error = read::<bool>(502, b"<html>").unwrap_err();
         assert!(matches!(error, CallError::NotBotApi { status: 502 }));
     }

@@ -43,7 +43,9 @@ pub enum BridgeError {
     #[error("telegram does not know this bot token: copy it again from @BotFather (/mybots, API Token)")]
     Unauthorized,
     /// The bot has a webhook.
-    #[error("the bot's updates go to a webhook at {host} ({pending} pending): stop that deployment, or start with --take-over, which removes the webhook and keeps pending updates")]
+    #[error(
+        "the bot's updates go to a webhook at {host} ({pending} pending): stop that deployment, or start with --take-over, which removes the webhook and keeps pending updates"
+    )]
     WebhookSet {
         /// Host of the webhook; the rest of its URL is a secret.
         host: String,
@@ -51,7 +53,9 @@ pub enum BridgeError {
         pending: u64,
     },
     /// Something else polls with the token.
-    #[error("another program polls with this bot token: stop it, or use a second bot from @BotFather for this machine")]
+    #[error(
+        "another program polls with this bot token: stop it, or use a second bot from @BotFather for this machine"
+    )]
     Conflict,
     /// Anything else.
     #[error("the bot cannot be reached: {reason}; check the network and the api root")]
@@ -96,12 +100,20 @@ impl Bridge {
         if !webhook.url.is_empty() {
             let host = host_of(&webhook.url);
             if !options.take_over {
-                return Err(BridgeError::WebhookSet { host, pending: webhook.pending_update_count });
+                return Err(BridgeError::WebhookSet {
+                    host,
+                    pending: webhook.pending_update_count,
+                });
             }
             api.delete_webhook().await.map_err(first_contact)?;
             removed_webhook = Some(host);
         }
-        Ok(Self { api, bot_id: me.id, username: me.username, removed_webhook })
+        Ok(Self {
+            api,
+            bot_id: me.id,
+            username: me.username,
+            removed_webhook,
+        })
     }
 
     /// The bot's id.
@@ -185,7 +197,10 @@ async fn post(
         let wait = match answer {
             Ok(answer) if answer.status().is_success() => return Posted::Accepted,
             Ok(answer) => {
-                logs.note(&format!("the front answered {}; the update is posted again", answer.status()));
+                logs.note(&format!(
+                    "the front answered {}; the update is posted again",
+                    answer.status()
+                ));
                 retry_after(&answer).unwrap_or_else(|| backoff(failures))
             }
             Err(error) => {
@@ -200,7 +215,14 @@ async fn post(
 }
 
 fn retry_after(answer: &reqwest::Response) -> Option<Duration> {
-    answer.headers().get("retry-after")?.to_str().ok()?.parse().ok().map(Duration::from_secs)
+    answer
+        .headers()
+        .get("retry-after")?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()
+        .map(Duration::from_secs)
 }
 
 /// Whether it was told to stop.
@@ -226,7 +248,9 @@ fn first_contact(error: CallError) -> BridgeError {
         CallError::Refused { code: 401 | 404, .. } => BridgeError::Unauthorized,
         CallError::Refused { code: 409, .. } => BridgeError::Conflict,
         other @ (CallError::Refused { .. } | CallError::NoAnswer(_) | CallError::NotBotApi { .. }) => {
-            BridgeError::Unreachable { reason: other.to_string() }
+            BridgeError::Unreachable {
+                reason: other.to_string(),
+            }
         }
     }
 }
@@ -242,7 +266,10 @@ mod tests {
 
     #[test]
     fn only_the_host_of_a_webhook_is_told() {
-        assert_eq!(host_of("https://x.example.org:8443/telegram/1/secret?y"), "x.example.org:8443");
+        assert_eq!(
+            host_of("https://x.example.org:8443/telegram/1/secret?y"),
+            "x.example.org:8443"
+        );
     }
 
     #[test]

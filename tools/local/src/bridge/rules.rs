@@ -25,8 +25,13 @@ pub(super) enum Next {
 pub(super) fn after_failure(error: CallError, failures: u32) -> Next {
     match error {
         CallError::Refused { code: 401 | 404, .. } => Next::End(BridgeError::Unauthorized),
-        CallError::Refused { code: 409, .. } if failures >= CONFLICT_LIMIT => Next::End(BridgeError::Conflict),
-        CallError::Refused { retry_after_s: Some(seconds), .. } => Next::Wait(Duration::from_secs(seconds)),
+        CallError::Refused { code: 409, .. } if failures >= CONFLICT_LIMIT => {
+            Next::End(BridgeError::Conflict)
+        }
+        CallError::Refused {
+            retry_after_s: Some(seconds),
+            ..
+        } => Next::Wait(Duration::from_secs(seconds)),
         CallError::Refused { .. } | CallError::NoAnswer(_) | CallError::NotBotApi { .. } => {
             Next::Wait(backoff(failures))
         }
@@ -35,7 +40,9 @@ pub(super) fn after_failure(error: CallError, failures: u32) -> Next {
 
 /// The wait after the `failures`th failure in a row (from 1).
 pub(super) fn backoff(failures: u32) -> Duration {
-    FIRST_WAIT.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(LONGEST_WAIT)
+    FIRST_WAIT
+        .saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1)))
+        .min(LONGEST_WAIT)
 }
 
 #[cfg(test)]
@@ -43,12 +50,18 @@ mod tests {
     use super::*;
 
     fn refused(code: i64, retry_after_s: Option<u64>) -> CallError {
-        CallError::Refused { code, description: String::new(), retry_after_s }
+        CallError::Refused {
+            code,
+            description: String::new(),
+            retry_after_s,
+        }
     }
 
     #[test]
     fn a_bad_token_ends_the_bridge_and_names_the_cure() {
-        let Next::End(error) = after_failure(refused(401, None), 1) else { panic!("it goes on") };
+        let Next::End(error) = after_failure(refused(401, None), 1) else {
+            panic!("it goes on")
+        };
         assert!(error.to_string().contains("@BotFather"), "{error}");
     }
 
@@ -56,12 +69,17 @@ mod tests {
     fn a_lasting_conflict_ends_the_bridge_but_a_passing_one_does_not() {
         assert!(matches!(after_failure(refused(409, None), 1), Next::Wait(_)));
         assert!(matches!(after_failure(refused(409, None), 2), Next::Wait(_)));
-        assert!(matches!(after_failure(refused(409, None), 3), Next::End(BridgeError::Conflict)));
+        assert!(matches!(
+            after_failure(refused(409, None), 3),
+            Next::End(BridgeError::Conflict)
+        ));
     }
 
     #[test]
     fn a_wait_that_telegram_names_is_kept_in_full() {
-        let Next::Wait(wait) = after_failure(refused(429, Some(77)), 9) else { panic!("it ends") };
+        let Next::Wait(wait) = after_failure(refused(429, Some(77)), 9) else {
+            panic!("it ends")
+        };
         assert_eq!(wait, Duration::from_secs(77));
     }
 

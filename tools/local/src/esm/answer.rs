@@ -53,7 +53,11 @@ pub fn read_answer(answer: &[u8], batch: &BTreeSet<String>) -> Verdict {
         }
         failed.insert(id.clone());
     }
-    if failed.is_empty() { Verdict::AllDone } else { Verdict::Failed(failed) }
+    if failed.is_empty() {
+        Verdict::AllDone
+    } else {
+        Verdict::Failed(failed)
+    }
 }
 
 #[cfg(test)]
@@ -66,7 +70,11 @@ mod tests {
 
     #[track_caller]
     fn check(answer: &str, expected: &Verdict) {
-        assert_eq!(&read_answer(answer.as_bytes(), &ids(&["a", "b", "c"])), expected, "for {answer}");
+        assert_eq!(
+            &read_answer(answer.as_bytes(), &ids(&["a", "b", "c"])),
+            expected,
+            "for {answer}"
+        );
     }
 
     #[test]
@@ -86,7 +94,10 @@ mod tests {
 
     #[test]
     fn answers_that_mean_partial_success() {
-        check(r#"{"batchItemFailures":[{"itemIdentifier":"a"}]}"#, &Verdict::Failed(ids(&["a"])));
+        check(
+            r#"{"batchItemFailures":[{"itemIdentifier":"a"}]}"#,
+            &Verdict::Failed(ids(&["a"])),
+        );
         check(
             r#"{"batchItemFailures":[{"itemIdentifier":"c"},{"itemIdentifier":"a"},{"itemIdentifier":"c"}]}"#,
             &Verdict::Failed(ids(&["a", "c"])),
@@ -109,13 +120,31 @@ mod tests {
             ("0", "the answer is not an object"),
             (r#"{"batchItemFailures":{}}"#, "batchItemFailures is not a list"),
             (r#"{"batchItemFailures":"a"}"#, "batchItemFailures is not a list"),
-            (r#"{"batchItemFailures":[{"itemIdentifier":""}]}"#, "an itemIdentifier is empty"),
-            (r#"{"batchItemFailures":[{"itemIdentifier":null}]}"#, "an itemIdentifier is null"),
-            (r#"{"batchItemFailures":[{"itemIdentifier":7}]}"#, "an itemIdentifier is not text"),
-            (r#"{"batchItemFailures":[{"ItemIdentifier":"a"}]}"#, "an entry has no itemIdentifier"),
+            (
+                r#"{"batchItemFailures":[{"itemIdentifier":""}]}"#,
+                "an itemIdentifier is empty",
+            ),
+            (
+                r#"{"batchItemFailures":[{"itemIdentifier":null}]}"#,
+                "an itemIdentifier is null",
+            ),
+            (
+                r#"{"batchItemFailures":[{"itemIdentifier":7}]}"#,
+                "an itemIdentifier is not text",
+            ),
+            (
+                r#"{"batchItemFailures":[{"ItemIdentifier":"a"}]}"#,
+                "an entry has no itemIdentifier",
+            ),
             (r#"{"batchItemFailures":["a"]}"#, "an entry has no itemIdentifier"),
-            (r#"{"batchItemFailures":[null]}"#, "an entry has no itemIdentifier"),
-            (r#"{"batchItemFailures":[{"itemIdentifier":"z"}]}"#, "an itemIdentifier is not of this batch"),
+            (
+                r#"{"batchItemFailures":[null]}"#,
+                "an entry has no itemIdentifier",
+            ),
+            (
+                r#"{"batchItemFailures":[{"itemIdentifier":"z"}]}"#,
+                "an itemIdentifier is not of this batch",
+            ),
             (
                 r#"{"batchItemFailures":[{"itemIdentifier":"a"},{"itemIdentifier":""}]}"#,
                 "an itemIdentifier is empty",

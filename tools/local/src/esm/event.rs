@@ -47,7 +47,12 @@ struct Attribute<'a> {
 
 /// The event of a batch.
 pub(super) fn sqs_event<'a>(messages: &'a [Message], queue_arn: &'a str, region: &'a str) -> SqsEvent<'a> {
-    SqsEvent { records: messages.iter().map(|message| record(message, queue_arn, region)).collect() }
+    SqsEvent {
+        records: messages
+            .iter()
+            .map(|message| record(message, queue_arn, region))
+            .collect(),
+    }
 }
 
 fn record<'a>(message: &'a Message, queue_arn: &'a str, region: &'a str) -> Record<'a> {
@@ -96,9 +101,16 @@ mod tests {
 
     #[test]
     fn a_record_has_the_shape_that_lambda_sends() {
-        let text = MessageAttributeValue::builder().data_type("String").string_value("v").build().unwrap();
-        let bytes =
-            MessageAttributeValue::builder().data_type("Binary").binary_value(Blob::new([1, 2])).build().unwrap();
+        let text = MessageAttributeValue::builder()
+            .data_type("String")
+            .string_value("v")
+            .build()
+            .unwrap();
+        let bytes = MessageAttributeValue::builder()
+            .data_type("Binary")
+            .binary_value(Blob::new([1, 2]))
+            .build()
+            .unwrap();
         let message = Message::builder()
             .message_id("m-1")
             .receipt_handle("r-1")

@@ -54,6 +54,8 @@ pub struct MappingStats {
     pub function: String,
     /// Whether it polls.
     pub enabled: bool,
+    /// Pollers that are asking the queue for messages now.
+    pub receiving: usize,
     /// Batches in the function now.
     pub in_function: usize,
     /// Most batches that were in the function at the same time.
@@ -94,6 +96,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Counters {
+    receiving: AtomicUsize,
     in_function: AtomicUsize,
     peak: AtomicUsize,
     batches: AtomicU64,
@@ -105,12 +108,28 @@ struct Counters {
 
 impl Counters {
     /// Counts a batch into the function; out again when the guard goes.
-    fn enter(&self, messages: usize) -> InFunction<'_> {
-        let now = self.in_function.fetch_add(1, Ordering::AcqRel) + 1;
+    fn enter(&self, messages: usize) -> Counted<'_> {
+        let (guard, now) = Counted::up(&self.in_function);
         self.peak.fetch_max(now, Ordering::AcqRel);
         add(&self.batches, 1);
         add(&self.messages, messages);
-        InFunction(self)
+        guard
+    }
+}
+
+/// Counts one up, and down again when it goes.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn up(counter: &'a AtomicUsize) -> (Self, usize) {
+        let now = counter.fetch_add(1, Ordering::AcqRel) + 1;
+        (Self(counter), now)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -118,26 +137,29 @@ fn add(counter: &AtomicU64, count: usize) {
     counter.fetch_add(u64::try_from(count).unwrap_or(u64::MAX), Ordering::AcqRel);
 }
 
-struct InFunction<'a>(&'a Counters);
-
-impl Drop for InFunction<'_> {
-    fn drop(&mut self) {
-        self.0.in_function.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
 impl Mapping {
     /// Starts the pollers; they poll if the mapping is enabled.
     #[must_use]
     pub fn start(options: MappingOptions) -> Self {
-        let (mode, seen) = watch::channel(if options.source.enabled { Mode::Poll } else { Mode::Pause });
+        let (mode, seen) = watch::channel(if options.source.enabled {
+            Mode::Poll
+        } else {
+            Mode::Pause
+        });
         let count = options.source.max_concurrency.unwrap_or(DEFAULT_POLLERS);
-        let shared = Arc::new(Shared { options, counters: Counters::default() });
+        let shared = Arc::new(Shared {
+            options,
+            counters: Counters::default(),
+        });
         let mut pollers = JoinSet::new();
         for _ in 0..count {
             pollers.spawn(poller::poll(Arc::clone(&shared), seen.clone()));
         }
-        Self { shared, mode, pollers: tokio::sync::Mutex::new(pollers) }
+        Self {
+            shared,
+            mode,
+            pollers: tokio::sync::Mutex::new(pollers),
+        }
     }
 
     /// Name of the queue.
@@ -167,6 +189,7 @@ impl Mapping {
             queue: self.queue_name().to_owned(),
             function: self.shared.options.function.clone(),
             enabled: *self.mode.borrow() == Mode::Poll,
+            receiving: counters.receiving.load(Ordering::Acquire),
             in_function: counters.in_function.load(Ordering::Acquire),
             peak_in_function: counters.peak.load(Ordering::Acquire),
             batches: get(&counters.batches),

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use super::answer::{Verdict, read_answer};
 use super::event::sqs_event;
 use super::settle::delete;
-use super::{Mode, Shared, add};
+use super::{Counted, Mode, Shared, add};
 use crate::lambda::Outcome;
 
 /// SQS's longest long poll, seconds.
@@ -55,7 +55,10 @@ pub(super) async fn poll(shared: Arc<Shared>, mut mode: watch::Receiver<Mode>) {
             Received::Interrupted => {}
             Received::Failed(why) => {
                 let options = &shared.options;
-                options.logs.note(&format!("receiving from {} failed: {why}", options.source.queue_name()));
+                options.logs.note(&format!(
+                    "receiving from {} failed: {why}",
+                    options.source.queue_name()
+                ));
                 tokio::select! {
                     () = tokio::time::sleep(options.clock.real_duration(backoff_ms)) => {}
                     _ = mode.changed() => {}
@@ -74,6 +77,7 @@ enum Received {
 
 async fn receive(shared: &Shared, mode: &mut watch::Receiver<Mode>) -> Received {
     let options = &shared.options;
+    let (_receiving, _) = Counted::up(&shared.counters.receiving);
     let request = options
         .client
         .receive_message()
@@ -111,7 +115,11 @@ async fn handle(shared: &Shared, messages: &[Message]) {
         .and_then(|attributes| attributes.get(&MessageSystemAttributeName::AwsTraceHeader))
         .cloned();
     let slot_wait = options.clock.real_duration(SLOT_WAIT_MS);
-    let outcome = match options.host.invoke(&options.function, payload, trace_id, slot_wait).await {
+    let outcome = match options
+        .host
+        .invoke(&options.function, payload, trace_id, slot_wait)
+        .await
+    {
         Ok(invocation) => invocation.outcome,
         Err(error) => return nothing_deleted(shared, messages, &error.to_string()),
     };
@@ -121,8 +129,10 @@ async fn handle(shared: &Shared, messages: &[Message]) {
         Outcome::Throttled => return nothing_deleted(shared, messages, "no free instance"),
         Outcome::Answered(_) if !options.source.report_batch_item_failures => Verdict::AllDone,
         Outcome::Answered(body) => {
-            let ids: BTreeSet<String> =
-                messages.iter().filter_map(|message| message.message_id().map(str::to_owned)).collect();
+            let ids: BTreeSet<String> = messages
+                .iter()
+                .filter_map(|message| message.message_id().map(str::to_owned))
+                .collect();
             read_answer(&body, &ids)
         }
     };
@@ -147,8 +157,10 @@ fn nothing_deleted(shared: &Shared, messages: &[Message], why: &str) {
 
 async fn settle(shared: &Shared, messages: &[Message], failed: &BTreeSet<String>) {
     let options = &shared.options;
-    let done: Vec<&Message> =
-        messages.iter().filter(|message| message.message_id().is_none_or(|id| !failed.contains(id))).collect();
+    let done: Vec<&Message> = messages
+        .iter()
+        .filter(|message| message.message_id().is_none_or(|id| !failed.contains(id)))
+        .collect();
     let mut deleted = done.len();
     if let Some(undeleted) = delete(&options.client, &options.queue_url, &done).await {
         deleted -= undeleted.count;

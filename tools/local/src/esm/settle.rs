@@ -28,17 +28,26 @@ pub(super) async fn delete(client: &Client, queue_url: &str, messages: &[&Messag
                 .build()
                 .ok()
         });
-        let request =
-            client.delete_message_batch().queue_url(queue_url).set_entries(Some(entries.collect()));
+        let request = client
+            .delete_message_batch()
+            .queue_url(queue_url)
+            .set_entries(Some(entries.collect()));
         match request.send().await {
             Ok(answer) => {
                 if let Some(failed) = answer.failed().first() {
                     reason = format!("{}: {}", failed.code(), failed.message().unwrap_or("no message"));
                 }
-                left = answer.failed().iter().filter_map(|failed| failed.id().parse().ok()).collect();
+                left = answer
+                    .failed()
+                    .iter()
+                    .filter_map(|failed| failed.id().parse().ok())
+                    .collect();
             }
             Err(error) => reason = aws_sdk_sqs::error::DisplayErrorContext(error).to_string(),
         }
     }
-    (!left.is_empty()).then_some(Undeleted { count: left.len(), reason })
+    (!left.is_empty()).then_some(Undeleted {
+        count: left.len(),
+        reason,
+    })
 }

@@ -24,7 +24,11 @@ impl HttpAnswer {
     pub(super) fn own(status: StatusCode, message: &str) -> Self {
         let body = serde_json::json!({ "message": message }).to_string();
         let json = HeaderValue::from_static("application/json");
-        Self { status, headers: vec![(HeaderName::from_static("content-type"), json)], body: body.into() }
+        Self {
+            status,
+            headers: vec![(HeaderName::from_static("content-type"), json)],
+            body: body.into(),
+        }
     }
 }
 
@@ -45,13 +49,23 @@ pub(super) fn internal_error() -> HttpAnswer {
 /// `None` where the gateway finds the answer malformed.
 fn read(body: &Bytes) -> Option<HttpAnswer> {
     let value: Value = serde_json::from_slice(body).ok()?;
-    let Some(fields) = value.as_object().filter(|fields| fields.contains_key("statusCode")) else {
+    let Some(fields) = value
+        .as_object()
+        .filter(|fields| fields.contains_key("statusCode"))
+    else {
         // Without a status the whole answer is the body of a 200.
         let json = HeaderValue::from_static("application/json");
         let headers = vec![(HeaderName::from_static("content-type"), json)];
-        return Some(HttpAnswer { status: StatusCode::OK, headers, body: body.clone() });
+        return Some(HttpAnswer {
+            status: StatusCode::OK,
+            headers,
+            body: body.clone(),
+        });
     };
-    let status = fields.get("statusCode")?.as_u64().and_then(|code| u16::try_from(code).ok())?;
+    let status = fields
+        .get("statusCode")?
+        .as_u64()
+        .and_then(|code| u16::try_from(code).ok())?;
     Some(HttpAnswer {
         status: StatusCode::from_u16(status).ok()?,
         headers: headers(fields)?,
@@ -62,7 +76,9 @@ fn read(body: &Bytes) -> Option<HttpAnswer> {
 fn headers(fields: &Map<String, Value>) -> Option<Vec<(HeaderName, HeaderValue)>> {
     let mut headers = Vec::new();
     for key in ["headers", "multiValueHeaders"] {
-        let Some(named) = fields.get(key).filter(|value| !value.is_null()) else { continue };
+        let Some(named) = fields.get(key).filter(|value| !value.is_null()) else {
+            continue;
+        };
         for (name, value) in named.as_object()? {
             let name: HeaderName = name.parse().ok()?;
             let values = match value {
@@ -78,8 +94,16 @@ fn headers(fields: &Map<String, Value>) -> Option<Vec<(HeaderName, HeaderValue)>
             }
         }
     }
-    for cookie in fields.get("cookies").and_then(Value::as_array).into_iter().flatten() {
-        headers.push((HeaderName::from_static("set-cookie"), HeaderValue::from_str(&text(cookie)?).ok()?));
+    for cookie in fields
+        .get("cookies")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        headers.push((
+            HeaderName::from_static("set-cookie"),
+            HeaderValue::from_str(&text(cookie)?).ok()?,
+        ));
     }
     Some(headers)
 }
@@ -119,21 +143,30 @@ mod tests {
         );
         assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(answer.body, "later");
-        let headers: Vec<(&str, &str)> =
-            answer.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
+        let headers: Vec<(&str, &str)> = answer
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
+            .collect();
         assert_eq!(headers, [("retry-after", "5"), ("set-cookie", "a=1")]);
     }
 
     #[test]
     fn base64_bodies_are_decoded() {
-        assert_eq!(answered(r#"{"statusCode":200,"body":"AQI=","isBase64Encoded":true}"#).body, &[1u8, 2][..]);
+        assert_eq!(
+            answered(r#"{"statusCode":200,"body":"AQI=","isBase64Encoded":true}"#).body,
+            &[1u8, 2][..]
+        );
         assert_eq!(answered(r#"{"statusCode":200,"body":null}"#).body, "");
     }
 
     #[test]
     fn an_answer_without_a_status_is_the_body_of_a_200() {
         let answer = answered(r#"{"ok":true}"#);
-        assert_eq!((answer.status, &answer.body[..]), (StatusCode::OK, &br#"{"ok":true}"#[..]));
+        assert_eq!(
+            (answer.status, &answer.body[..]),
+            (StatusCode::OK, &br#"{"ok":true}"#[..])
+        );
     }
 
     #[test]
@@ -156,6 +189,9 @@ mod tests {
 
     #[test]
     fn no_free_instance_is_a_503() {
-        assert_eq!(http_answer(&Outcome::Throttled).status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(
+            http_answer(&Outcome::Throttled).status,
+            StatusCode::SERVICE_UNAVAILABLE
+        );
     }
 }

@@ -154,7 +154,10 @@ fn percent_decoded(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
         let escaped = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match (first, escaped.and_then(|digits| u8::from_str_radix(digits, 16).ok())) {
+        match (
+            first,
+            escaped.and_then(|digits| u8::from_str_radix(digits, 16).ok()),
+        ) {
             (b'%', Some(byte)) => {
                 bytes.push(byte);
                 rest = &after[2..];
@@ -181,17 +184,26 @@ fn body_text(content_type: &str, body: &[u8]) -> (Option<String>, bool) {
 
 /// Media types that an HTTP API passes on as text.
 fn is_text(content_type: &str) -> bool {
-    let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let media_type = content_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
     media_type.starts_with("text/")
-        || matches!(media_type.as_str(), "application/json" | "application/javascript" | "application/xml")
+        || matches!(
+            media_type.as_str(),
+            "application/json" | "application/javascript" | "application/xml"
+        )
         || media_type.ends_with("+json")
         || media_type.ends_with("+xml")
 }
 
 /// `12/Mar/2020:19:03:58 +0000`, as access logs write it.
 fn access_log_time(ms: i64) -> String {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
     let seconds = ms.div_euclid(1000);
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     // Days since 1 March of year 0, in eras of 400 years, so that leap days come last.
@@ -201,10 +213,23 @@ fn access_log_time(ms: i64) -> String {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 2 } else { shifted_month - 10 };
+    let month = if shifted_month < 10 {
+        shifted_month + 2
+    } else {
+        shifted_month - 10
+    };
     let year = year_of_era + era * 400 + i64::from(month < 2);
-    let name = usize::try_from(month).ok().and_then(|month| MONTHS.get(month)).copied().unwrap_or("???");
-    format!("{day:02}/{name}/{year}:{:02}:{:02}:{:02} +0000", second / 3600, second / 60 % 60, second % 60)
+    let name = usize::try_from(month)
+        .ok()
+        .and_then(|month| MONTHS.get(month))
+        .copied()
+        .unwrap_or("???");
+    format!(
+        "{day:02}/{name}/{year}:{:02}:{:02}:{:02} +0000",
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
 }
 
 #[cfg(test)]
@@ -233,7 +258,11 @@ mod tests {
     #[test]
     fn a_json_body_stays_text_and_names_are_lower_case() {
         let event = event(
-            &[("Content-Type", "application/json; charset=utf-8"), ("X-A", "1"), ("X-A", "2")],
+            &[
+                ("Content-Type", "application/json; charset=utf-8"),
+                ("X-A", "1"),
+                ("X-A", "2"),
+            ],
             "",
             b"{\"update_id\": 1}",
         );
@@ -270,7 +299,10 @@ mod tests {
     #[test]
     fn queries_are_decoded_and_joined() {
         let event = event(&[("cookie", "a=1; b=2")], "x=1&x=%C3%A9+2&y&z=%zz", b"");
-        assert_eq!(event["queryStringParameters"], serde_json::json!({"x": "1,é 2", "y": "", "z": "%zz"}));
+        assert_eq!(
+            event["queryStringParameters"],
+            serde_json::json!({"x": "1,é 2", "y": "", "z": "%zz"})
+        );
         assert_eq!(event["rawQueryString"], "x=1&x=%C3%A9+2&y&z=%zz");
         assert_eq!(event["cookies"], serde_json::json!(["a=1", "b=2"]));
     }

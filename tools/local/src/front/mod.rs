@@ -55,7 +55,15 @@ impl Front {
     pub fn new(host: LambdaHost, function: &str, account_id: &str, clock: StackClock) -> Self {
         let recent = RecentUpdates::default();
         let (function, account_id) = (function.to_owned(), account_id.to_owned());
-        Self { inner: Arc::new(Inner { host, function, account_id, clock, recent }) }
+        Self {
+            inner: Arc::new(Inner {
+                host,
+                function,
+                account_id,
+                clock,
+                recent,
+            }),
+        }
     }
 
     /// The accepted Updates.
@@ -82,7 +90,16 @@ async fn serve(State(front): State<Front>, request: Request) -> Response {
     let answer = match axum::body::to_bytes(body, BODY_LIMIT).await {
         Ok(body) => {
             let (method, uri, headers) = (parts.method, parts.uri, parts.headers);
-            front.answer(method.as_str(), uri.path(), uri.query().unwrap_or(""), &headers, &source_ip, body).await
+            front
+                .answer(
+                    method.as_str(),
+                    uri.path(),
+                    uri.query().unwrap_or(""),
+                    &headers,
+                    &source_ip,
+                    body,
+                )
+                .await
         }
         Err(_) => too_large(),
     };
@@ -112,14 +129,23 @@ impl Front {
             account_id: &inner.account_id,
             now_ms: inner.clock.now_ms(),
         });
-        let Ok(payload) = serde_json::to_vec(&event) else { return internal_error() };
+        let Ok(payload) = serde_json::to_vec(&event) else {
+            return internal_error();
+        };
         if payload.len() > EVENT_LIMIT {
             return too_large();
         }
-        let trace_id =
-            headers.get("x-amzn-trace-id").and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let invoked = inner.host.invoke(&inner.function, payload.into(), trace_id, SLOT_WAIT).await;
-        let Ok(invocation) = invoked else { return internal_error() };
+        let trace_id = headers
+            .get("x-amzn-trace-id")
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned);
+        let invoked = inner
+            .host
+            .invoke(&inner.function, payload.into(), trace_id, SLOT_WAIT)
+            .await;
+        let Ok(invocation) = invoked else {
+            return internal_error();
+        };
         let answer = http_answer(&invocation.outcome);
         if answer.status == StatusCode::OK {
             inner.recent.note(path, &body, inner.clock.now_ms());

@@ -45,15 +45,31 @@ impl RecentUpdates {
     pub(super) fn note(&self, path: &str, body: &[u8], now_ms: i64) {
         let mut inner = self.inner();
         inner.accepted += 1;
-        let Some((update_id, kind)) = update_id_and_kind(body) else { return };
-        let bot_id = path.trim_start_matches('/').split('/').nth(1).unwrap_or_default().to_owned();
-        if inner.updates.iter().any(|known| known.update_id == update_id && known.bot_id == bot_id) {
+        let Some((update_id, kind)) = update_id_and_kind(body) else {
+            return;
+        };
+        let bot_id = path
+            .trim_start_matches('/')
+            .split('/')
+            .nth(1)
+            .unwrap_or_default()
+            .to_owned();
+        if inner
+            .updates
+            .iter()
+            .any(|known| known.update_id == update_id && known.bot_id == bot_id)
+        {
             return;
         }
         if inner.updates.len() == KEPT {
             inner.updates.pop_front();
         }
-        inner.updates.push_back(AcceptedUpdate { bot_id, update_id, kind, accepted_at_ms: now_ms });
+        inner.updates.push_back(AcceptedUpdate {
+            bot_id,
+            update_id,
+            kind,
+            accepted_at_ms: now_ms,
+        });
     }
 
     /// The Updates, newest first.
@@ -77,7 +93,11 @@ fn update_id_and_kind(body: &[u8]) -> Option<(i64, String)> {
         fields: BTreeMap<String, IgnoredAny>,
     }
     let update: Update = serde_json::from_slice(body).ok()?;
-    let kind = update.fields.into_keys().next().unwrap_or_else(|| "unknown".to_owned());
+    let kind = update
+        .fields
+        .into_keys()
+        .next()
+        .unwrap_or_else(|| "unknown".to_owned());
     Some((update.update_id, kind))
 }
 
@@ -88,13 +108,27 @@ mod tests {
     #[test]
     fn accepted_updates_are_listed_newest_first_and_once() {
         let recent = RecentUpdates::default();
-        recent.note("/telegram/7/key", br#"{"update_id":1,"message":{"text":"a"}}"#, 10);
+        recent.note(
+            "/telegram/7/key",
+            br#"{"update_id":1,"message":{"text":"a"}}"#,
+            10,
+        );
         recent.note("/telegram/7/key", br#"{"update_id":2,"callback_query":{}}"#, 20);
-        recent.note("/telegram/7/key", br#"{"update_id":1,"message":{"text":"a"}}"#, 30);
+        recent.note(
+            "/telegram/7/key",
+            br#"{"update_id":1,"message":{"text":"a"}}"#,
+            30,
+        );
         recent.note("/telegram/7/key", b"no json", 40);
-        let list: Vec<(i64, String)> =
-            recent.list().into_iter().map(|update| (update.update_id, update.kind)).collect();
-        assert_eq!(list, [(2, "callback_query".to_owned()), (1, "message".to_owned())]);
+        let list: Vec<(i64, String)> = recent
+            .list()
+            .into_iter()
+            .map(|update| (update.update_id, update.kind))
+            .collect();
+        assert_eq!(
+            list,
+            [(2, "callback_query".to_owned()), (1, "message".to_owned())]
+        );
         assert_eq!(recent.list()[0].bot_id, "7");
         assert_eq!(recent.accepted(), 4);
     }
@@ -103,8 +137,15 @@ mod tests {
     fn old_updates_make_room() {
         let recent = RecentUpdates::default();
         for id in 0..KEPT + 5 {
-            recent.note("/telegram/7/key", format!(r#"{{"update_id":{id},"poll":{{}}}}"#).as_bytes(), 0);
+            recent.note(
+                "/telegram/7/key",
+                format!(r#"{{"update_id":{id},"poll":{{}}}}"#).as_bytes(),
+                0,
+            );
         }
-        assert_eq!((recent.list().len(), recent.list()[KEPT - 1].update_id), (KEPT, 5));
+        assert_eq!(
+            (recent.list().len(), recent.list()[KEPT - 1].update_id),
+            (KEPT, 5)
+        );
     }
 }

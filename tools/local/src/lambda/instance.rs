@@ -62,9 +62,12 @@ impl Instance {
         let failed = |what: &str, error: std::io::Error| {
             FunctionError::new("Runtime.InvalidEntrypoint", format!("{what}: {error}"))
         };
-        let listener =
-            TcpListener::bind("127.0.0.1:0").await.map_err(|error| failed("no port for the runtime api", error))?;
-        let address = listener.local_addr().map_err(|error| failed("no port for the runtime api", error))?;
+        let listener = TcpListener::bind("127.0.0.1:0")
+            .await
+            .map_err(|error| failed("no port for the runtime api", error))?;
+        let address = listener
+            .local_addr()
+            .map_err(|error| failed("no port for the runtime api", error))?;
         let (work, work_queue) = mpsc::channel(1);
         let (init, mut init_seen) = watch::channel(Init::Starting);
         let exchange = Arc::new(Exchange::new(work_queue, init));
@@ -73,7 +76,11 @@ impl Instance {
                 tracing::error!(%error, "runtime api ended");
             }
         });
-        let spawned = Command::new(&options.function_exe)
+        let mut command = Command::new(&options.function_exe);
+        // A Ctrl-C in the terminal is for the host, which lets functions finish.
+        #[cfg(unix)]
+        command.process_group(0);
+        let spawned = command
             .args([FUNCTION_ARGUMENT, &spec.binary])
             .env_clear()
             .envs(options.environment(spec, &address.to_string()))
@@ -86,17 +93,31 @@ impl Instance {
             Ok(child) => child,
             Err(error) => {
                 server.abort();
-                return Err(failed(&format!("{} cannot be started", options.function_exe.display()), error));
+                return Err(failed(
+                    &format!("{} cannot be started", options.function_exe.display()),
+                    error,
+                ));
             }
         };
-        let readers = [
-            child.stdout.take().map(|out| tokio::spawn(copy_lines(out, options.logs.clone(), spec.name.clone(), number))),
-            child.stderr.take().map(|err| tokio::spawn(copy_lines(err, options.logs.clone(), spec.name.clone(), number))),
-        ];
+        let readers =
+            [
+                child.stdout.take().map(|out| {
+                    tokio::spawn(copy_lines(out, options.logs.clone(), spec.name.clone(), number))
+                }),
+                child.stderr.take().map(|err| {
+                    tokio::spawn(copy_lines(err, options.logs.clone(), spec.name.clone(), number))
+                }),
+            ];
         let (stop, stop_asked) = mpsc::channel(1);
         let (exit, exited) = watch::channel(None);
         tokio::spawn(watch_process(child, readers, stop_asked, exit));
-        let mut instance = Self { number, work, exited, stop, server };
+        let mut instance = Self {
+            number,
+            work,
+            exited,
+            stop,
+            server,
+        };
         instance.wait_for_init(&mut init_seen).await?;
         Ok(instance)
     }

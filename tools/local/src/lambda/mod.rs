@@ -51,8 +51,13 @@ impl LambdaHost {
     /// A host for these functions. No process starts before the first invocation.
     #[must_use]
     pub fn new(options: HostOptions, functions: Vec<FunctionSpec>) -> Self {
-        let pools = functions.into_iter().map(|spec| (spec.name.clone(), Pool::new(spec))).collect();
-        Self { inner: Arc::new(Inner { options, pools }) }
+        let pools = functions
+            .into_iter()
+            .map(|spec| (spec.name.clone(), Pool::new(spec)))
+            .collect();
+        Self {
+            inner: Arc::new(Inner { options, pools }),
+        }
     }
 
     /// Invokes a function and waits for its end. `slot_wait` is how long to wait, on the wall clock,
@@ -95,9 +100,15 @@ impl LambdaHost {
         let pool = self.inner.pools.get(function)?;
         let request_id = Uuid::new_v4().to_string();
         let end = |cold_start, outcome| {
-            Some(Invocation { request_id: request_id.clone(), cold_start, outcome })
+            Some(Invocation {
+                request_id: request_id.clone(),
+                cold_start,
+                outcome,
+            })
         };
-        let Some(_slot) = pool.slot(slot_wait).await else { return end(false, Outcome::Throttled) };
+        let Some(_slot) = pool.slot(slot_wait).await else {
+            return end(false, Outcome::Throttled);
+        };
         let trace_id = trace_id.unwrap_or_else(|| new_trace_id(options.clock.now_ms()));
         for _ in 0..FRESH_PROCESS_TRIES {
             let (instance, cold_start) = match pool.checkout(options).await {
@@ -117,7 +128,10 @@ impl LambdaHost {
                 arn: options.arn(function),
                 trace_id: trace_id.clone(),
             };
-            match instance.run(task, timeout, options.clock.real_duration(timeout_ms)).await {
+            match instance
+                .run(task, timeout, options.clock.real_duration(timeout_ms))
+                .await
+            {
                 Ended::Answered(Ok(body)) => {
                     pool.give_back(instance);
                     pool.record_success();
@@ -170,5 +184,10 @@ impl LambdaHost {
 fn new_trace_id(now_ms: i64) -> String {
     let random = Uuid::new_v4().simple().to_string();
     let parent = Uuid::new_v4().simple().to_string();
-    format!("Root=1-{:08x}-{};Parent={};Sampled=0", now_ms / 1000, &random[..24], &parent[..16])
+    format!(
+        "Root=1-{:08x}-{};Parent={};Sampled=0",
+        now_ms / 1000,
+        &random[..24],
+        &parent[..16]
+    )
 }

@@ -39,7 +39,10 @@ pub struct FunctionError {
 
 impl FunctionError {
     pub(super) fn new(error_type: &str, message: String) -> Self {
-        Self { error_type: error_type.to_owned(), message }
+        Self {
+            error_type: error_type.to_owned(),
+            message,
+        }
     }
 
     /// The function ran longer than it may.
@@ -75,7 +78,10 @@ mod tests {
     #[test]
     fn a_timeout_is_worded_as_lambda_words_it() {
         let error = FunctionError::timed_out("abc", Duration::from_secs(20));
-        assert_eq!(error.to_string(), "Sandbox.Timedout: RequestId: abc Error: Task timed out after 20.00 seconds");
+        assert_eq!(
+            error.to_string(),
+            "Sandbox.Timedout: RequestId: abc Error: Task timed out after 20.00 seconds"
+        );
     }
 
     #[test]

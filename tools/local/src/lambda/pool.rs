@@ -69,7 +69,11 @@ impl Drop for Slot<'_> {
 impl Pool {
     pub(super) fn new(spec: FunctionSpec) -> Self {
         let slots = Semaphore::new(spec.concurrency);
-        Self { spec, slots, state: Mutex::new(State::default()) }
+        Self {
+            spec,
+            slots,
+            state: Mutex::new(State::default()),
+        }
     }
 
     pub(super) fn spec(&self) -> &FunctionSpec {
@@ -82,16 +86,25 @@ impl Pool {
 
     /// Waits for the right to a process; `None` when there was none in time or the pool is closed.
     pub(super) async fn slot(&self, wait: Duration) -> Option<Slot<'_>> {
-        let permit = tokio::time::timeout(wait, self.slots.acquire()).await.ok()?.ok()?;
+        let permit = tokio::time::timeout(wait, self.slots.acquire())
+            .await
+            .ok()?
+            .ok()?;
         let mut state = self.state();
         state.busy += 1;
         state.peak_busy = state.peak_busy.max(state.busy);
         drop(state);
-        Some(Slot { pool: self, _permit: permit })
+        Some(Slot {
+            pool: self,
+            _permit: permit,
+        })
     }
 
     /// An idle process, or a new one; and whether it is new. Only with a slot in hand.
-    pub(super) async fn checkout(&self, options: &HostOptions) -> Result<(Arc<Instance>, bool), FunctionError> {
+    pub(super) async fn checkout(
+        &self,
+        options: &HostOptions,
+    ) -> Result<(Arc<Instance>, bool), FunctionError> {
         loop {
             // The guard ends here, before anything is awaited.
             let popped = self.state().idle.pop();
@@ -116,7 +129,10 @@ impl Pool {
         };
         if closed {
             instance.stop().await;
-            return Err(FunctionError::new("Runtime.ExitError", "the host is closing".to_owned()));
+            return Err(FunctionError::new(
+                "Runtime.ExitError",
+                "the host is closing".to_owned(),
+            ));
         }
         Ok((instance, true))
     }

@@ -60,7 +60,11 @@ struct Current {
 
 impl Exchange {
     pub(super) fn new(work: mpsc::Receiver<Work>, init: watch::Sender<Init>) -> Self {
-        Self { work: tokio::sync::Mutex::new(work), current: Mutex::new(None), init }
+        Self {
+            work: tokio::sync::Mutex::new(work),
+            current: Mutex::new(None),
+            init,
+        }
     }
 
     fn set_current(&self, current: Current) {
@@ -70,7 +74,10 @@ impl Exchange {
     /// Takes the current invocation, if it has this id.
     fn take_current(&self, request_id: &str) -> Option<Current> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if current.as_ref().is_some_and(|current| current.request_id == request_id) {
+        if current
+            .as_ref()
+            .is_some_and(|current| current.request_id == request_id)
+        {
             current.take()
         } else {
             None
@@ -83,7 +90,10 @@ pub(super) fn router(exchange: Arc<Exchange>) -> Router {
     Router::new()
         .route("/2018-06-01/runtime/invocation/next", get(next))
         .route("/2018-06-01/runtime/invocation/{id}/response", post(response))
-        .route("/2018-06-01/runtime/invocation/{id}/error", post(invocation_error))
+        .route(
+            "/2018-06-01/runtime/invocation/{id}/error",
+            post(invocation_error),
+        )
         .route("/2018-06-01/runtime/init/error", post(init_error))
         .layer(DefaultBodyLimit::disable())
         .with_state(exchange)
@@ -97,7 +107,10 @@ async fn next(State(exchange): State<Arc<Exchange>>) -> Response {
     };
     // The invoker may have given up; then nobody hears it, and the answer goes nowhere.
     work.fetched.send(()).ok();
-    exchange.set_current(Current { request_id: work.request_id.clone(), answer: work.answer });
+    exchange.set_current(Current {
+        request_id: work.request_id.clone(),
+        answer: work.answer,
+    });
     let mut headers = HeaderMap::new();
     let values = [
         ("lambda-runtime-aws-request-id", work.request_id),
@@ -115,9 +128,14 @@ async fn next(State(exchange): State<Arc<Exchange>>) -> Response {
 }
 
 async fn response(State(exchange): State<Arc<Exchange>>, Path(id): Path<String>, body: Bytes) -> Response {
-    let Some(current) = exchange.take_current(&id) else { return unknown_request(&id) };
+    let Some(current) = exchange.take_current(&id) else {
+        return unknown_request(&id);
+    };
     if body.len() > ANSWER_LIMIT {
-        let message = format!("response of {} bytes is over the limit of {ANSWER_LIMIT}", body.len());
+        let message = format!(
+            "response of {} bytes is over the limit of {ANSWER_LIMIT}",
+            body.len()
+        );
         let error = FunctionError::new("Function.ResponseSizeTooLarge", message);
         let answer = (StatusCode::PAYLOAD_TOO_LARGE, error.message.clone()).into_response();
         current.answer.send(Err(error)).ok();
@@ -133,13 +151,20 @@ async fn invocation_error(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let Some(current) = exchange.take_current(&id) else { return unknown_request(&id) };
-    current.answer.send(Err(FunctionError::posted(error_type(&headers), &body))).ok();
+    let Some(current) = exchange.take_current(&id) else {
+        return unknown_request(&id);
+    };
+    current
+        .answer
+        .send(Err(FunctionError::posted(error_type(&headers), &body)))
+        .ok();
     StatusCode::ACCEPTED.into_response()
 }
 
 async fn init_error(State(exchange): State<Arc<Exchange>>, headers: HeaderMap, body: Bytes) -> StatusCode {
-    exchange.init.send_replace(Init::Failed(FunctionError::posted(error_type(&headers), &body)));
+    exchange
+        .init
+        .send_replace(Init::Failed(FunctionError::posted(error_type(&headers), &body)));
     StatusCode::ACCEPTED
 }
 

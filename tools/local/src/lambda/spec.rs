@@ -58,7 +58,11 @@ impl From<&Function> for FunctionSpec {
             .iter()
             .map(|source| usize::from(source.max_concurrency.unwrap_or(DEFAULT_SOURCE_INSTANCES)))
             .sum();
-        let http = if function.routes.is_empty() { 0 } else { HTTP_INSTANCES };
+        let http = if function.routes.is_empty() {
+            0
+        } else {
+            HTTP_INSTANCES
+        };
         Self {
             name: function.name.clone(),
             binary: function.binary.clone(),
@@ -73,7 +77,10 @@ impl From<&Function> for FunctionSpec {
 impl HostOptions {
     /// ARN of a function.
     pub(super) fn arn(&self, function: &str) -> String {
-        format!("arn:aws:lambda:{}:{}:function:{function}", self.region, self.account_id)
+        format!(
+            "arn:aws:lambda:{}:{}:function:{function}",
+            self.region, self.account_id
+        )
     }
 
     /// The whole environment of one process of a function.

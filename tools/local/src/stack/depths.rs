@@ -42,7 +42,9 @@ impl Gauge {
     pub(super) async fn read(&self) -> Option<Vec<QueueDepth>> {
         match self {
             Self::Engine(engine) => {
-                let queues = engine.queues().map_err(|error| tracing::warn!(%error, "queues cannot be read"));
+                let queues = engine
+                    .queues()
+                    .map_err(|error| tracing::warn!(%error, "queues cannot be read"));
                 Some(queues.ok()?.into_iter().map(from_engine).collect())
             }
             Self::Service(client, urls) => {
@@ -80,7 +82,12 @@ async fn from_service(client: &Client, name: &str, url: &str) -> Option<QueueDep
         .map_err(|error| tracing::warn!(error = %aws_sdk_sqs::error::DisplayErrorContext(error), "a queue cannot be read"))
         .ok()?;
     let attributes = answer.attributes?;
-    let count = |name: Name| attributes.get(&name).and_then(|text| text.parse().ok()).unwrap_or(0);
+    let count = |name: Name| {
+        attributes
+            .get(&name)
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(0)
+    };
     Some(QueueDepth {
         name: name.to_owned(),
         visible: count(Name::ApproximateNumberOfMessages),

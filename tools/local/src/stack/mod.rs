@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use fifo_queue::Engine;
 use telegram_sim::Sim;
+use tokio::task::JoinSet;
 
 pub use depths::QueueDepth;
 pub use error::StackError;
@@ -55,6 +56,7 @@ pub struct Stack {
     resources: Resources,
     telegram: Delivering,
     web: Server,
+    passing: JoinSet<()>,
     identity: BotIdentity,
     // Last: the directory is unlocked, and removed if temporary, when all else is gone.
     state: StateDir,
@@ -181,12 +183,16 @@ impl Stack {
             }
         };
         if tokio::time::timeout(FINISH_LIMIT, finish).await.is_err() {
-            self.view.logs().note("functions still run; their processes are stopped");
+            self.view
+                .logs()
+                .note("functions still run; their processes are stopped");
         }
         self.view.host.shutdown().await;
         for mapping in self.mappings.values() {
             mapping.shutdown().await;
         }
+        // Open pages end with their lines.
+        drop(self.passing);
         self.web.shutdown().await;
         self.telegram.shutdown().await;
         if let Some(embedded) = self.embedded {

@@ -74,7 +74,12 @@ pub struct SimulatedTelegram {
 
 impl Default for SimulatedTelegram {
     fn default() -> Self {
-        Self { profile: telegram_sim::Profile::Strict, limits: None, latency_ms: 0, seed: None }
+        Self {
+            profile: telegram_sim::Profile::Strict,
+            limits: None,
+            latency_ms: 0,
+            seed: None,
+        }
     }
 }
 

@@ -22,6 +22,7 @@ use crate::clock::StackClock;
 use crate::esm::{Mapping, MappingOptions};
 use crate::front::Front;
 use crate::lambda::{FunctionSpec, HostOptions, LambdaHost};
+use crate::ledger::LedgerReader;
 use crate::logs::Logs;
 use crate::state::{BotIdentity, StateDir};
 use crate::template::{Account, Resources, Template};
@@ -33,7 +34,9 @@ const SECRET_PREFIX_VARIABLE: &str = "BOT_SECRET_PREFIX";
 
 pub(super) async fn start(options: StackOptions) -> Result<Stack, StackError> {
     if !(options.time_scale.is_finite() && options.time_scale > 0.0) {
-        return Err(StackError::TimeScale { scale: options.time_scale });
+        return Err(StackError::TimeScale {
+            scale: options.time_scale,
+        });
     }
     let (listener, front_url) = listen(&options).await?;
     let template = match &options.template {
@@ -53,14 +56,22 @@ pub(super) async fn start(options: StackOptions) -> Result<Stack, StackError> {
     let (embedded, endpoints) = match &options.external_endpoint {
         Some(url) => (None, Endpoints::one(url)),
         None => {
-            let embedded =
-                Embedded::start(&state, &account.region, &account.account_id, options.synchronous_full).await?;
+            let embedded = Embedded::start(
+                &state,
+                &account.region,
+                &account.account_id,
+                options.synchronous_full,
+            )
+            .await?;
             let endpoints = embedded.endpoints().clone();
             (Some(embedded), endpoints)
         }
     };
     let clients = Clients::new(&endpoints, &account.region);
-    let account = Account { queue_base_url: endpoints.all.clone(), ..account };
+    let account = Account {
+        queue_base_url: endpoints.all.clone(),
+        ..account
+    };
     let parameters = parameters(&options, &template, side.api_root());
     let (resources, account) = create(&clients, &template, account, &parameters).await?;
 
@@ -70,7 +81,9 @@ pub(super) async fn start(options: StackOptions) -> Result<Stack, StackError> {
     aws::put_secret(&clients.secrets, &secret_name, &secret).await?;
 
     let host = host(&options, &account, clock, &logs, &endpoints, &resources);
-    let mappings = Arc::new(start_mappings(&resources, &account, &clients, &host, clock, &logs));
+    let mappings = Arc::new(start_mappings(
+        &resources, &account, &clients, &host, clock, &logs,
+    ));
     let front = resources
         .functions
         .iter()
@@ -86,7 +99,6 @@ pub(super) async fn start(options: StackOptions) -> Result<Stack, StackError> {
         username: side.username().to_owned(),
         real_bot,
         front_url: front_url.clone(),
-        table: resources.tables.first().map(|table| table.name.clone()),
         started_at_ms: clock.now_ms(),
     };
     let target = Target {
@@ -101,11 +113,31 @@ pub(super) async fn start(options: StackOptions) -> Result<Stack, StackError> {
         front,
         gauge,
         sim: side.sim(),
+        ledger: resources
+            .tables
+            .first()
+            .map(|table| LedgerReader::new(clients.dynamodb.clone(), &table.name)),
         facts: Arc::new(facts),
     };
-    let web = Server::router("front and console", listener, crate::console::router(&view, &clients));
+    let web = crate::console::web(&view, view.ledger.clone());
+    let (passing, web) = (
+        web.passing,
+        Server::router("front and console", listener, web.router),
+    );
     let telegram = side.deliver(target, &logs).await?;
-    Ok(Stack { view, mappings, embedded, endpoints, clients, resources, telegram, web, identity, state })
+    Ok(Stack {
+        view,
+        mappings,
+        embedded,
+        endpoints,
+        clients,
+        resources,
+        telegram,
+        web,
+        passing,
+        identity,
+        state,
+    })
 }
 
 async fn listen(options: &StackOptions) -> Result<(TcpListener, String), StackError> {
@@ -123,12 +155,17 @@ async fn listen(options: &StackOptions) -> Result<(TcpListener, String), StackEr
 }
 
 fn open_logs(options: &StackOptions, clock: StackClock) -> Result<Logs, StackError> {
-    let Some(path) = &options.log_file else { return Ok(Logs::new(clock, None)) };
+    let Some(path) = &options.log_file else {
+        return Ok(Logs::new(clock, None));
+    };
     let file = OpenOptions::new()
         .create(true)
         .append(true)
         .open(path)
-        .map_err(|source| StackError::LogFile { path: path.clone(), source })?;
+        .map_err(|source| StackError::LogFile {
+            path: path.clone(),
+            source,
+        })?;
     Ok(Logs::new(clock, Some(file)))
 }
 
@@ -136,7 +173,9 @@ fn open_logs(options: &StackOptions, clock: StackClock) -> Result<Logs, StackErr
 fn parameters(options: &StackOptions, template: &Template, api_root: &str) -> BTreeMap<String, String> {
     let mut parameters = options.parameters.clone();
     if template.has_parameter(API_ROOT_PARAMETER) {
-        parameters.entry(API_ROOT_PARAMETER.to_owned()).or_insert_with(|| api_root.to_owned());
+        parameters
+            .entry(API_ROOT_PARAMETER.to_owned())
+            .or_insert_with(|| api_root.to_owned());
     }
     parameters
 }
@@ -180,7 +219,10 @@ fn host(
         logs: logs.clone(),
         extra_env,
     };
-    LambdaHost::new(options, resources.functions.iter().map(FunctionSpec::from).collect())
+    LambdaHost::new(
+        options,
+        resources.functions.iter().map(FunctionSpec::from).collect(),
+    )
 }
 
 fn start_mappings(

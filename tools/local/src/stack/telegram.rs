@@ -19,14 +19,28 @@ use crate::state::BotIdentity;
 
 /// A Telegram that is there, with nothing delivered yet.
 pub(super) enum Side {
-    Simulated { sim: Sim, url: String, server: Server },
-    Real { bridge: Bridge, token: BotToken, api_root: String },
+    Simulated {
+        sim: Sim,
+        url: String,
+        server: Server,
+    },
+    Real {
+        bridge: Bridge,
+        token: BotToken,
+        api_root: String,
+    },
 }
 
 /// A Telegram that delivers.
 pub(super) enum Delivering {
-    Simulated { sim: Sim, server: Server },
-    Real { stop: watch::Sender<bool>, polling: JoinHandle<()> },
+    Simulated {
+        sim: Sim,
+        server: Server,
+    },
+    Real {
+        stop: watch::Sender<bool>,
+        polling: JoinHandle<()>,
+    },
 }
 
 impl Side {
@@ -36,7 +50,11 @@ impl Side {
             Telegram::Simulated(options) => simulated(options, clock).await,
             Telegram::Real(options) => {
                 let (token, api_root) = (options.token.clone(), options.api_root.clone());
-                Ok(Self::Real { bridge: Bridge::connect(options).await?, token, api_root })
+                Ok(Self::Real {
+                    bridge: Bridge::connect(options).await?,
+                    token,
+                    api_root,
+                })
             }
         }
     }
@@ -94,15 +112,18 @@ impl Side {
     pub(super) async fn deliver(self, target: Target, logs: &Logs) -> Result<Delivering, StackError> {
         match self {
             Self::Simulated { sim, server, .. } => {
-                let webhook =
-                    json!({ "url": target.webhook_url, "secret_token": target.webhook_secret });
+                let webhook = json!({ "url": target.webhook_url, "secret_token": target.webhook_secret });
                 let set = sim.call("setWebhook", webhook).await;
-                set.map_err(|error| StackError::Simulated { reason: error.to_string() })?;
+                set.map_err(|error| StackError::Simulated {
+                    reason: error.to_string(),
+                })?;
                 Ok(Delivering::Simulated { sim, server })
             }
             Self::Real { bridge, .. } => {
                 if let Some(host) = bridge.removed_webhook() {
-                    logs.note(&format!("the webhook at {host} was removed; pending updates are kept"));
+                    logs.note(&format!(
+                        "the webhook at {host} was removed; pending updates are kept"
+                    ));
                 }
                 let (stop, stopped) = watch::channel(false);
                 let logs = logs.clone();
@@ -162,8 +183,14 @@ async fn simulated(options: SimulatedTelegram, clock: StackClock) -> Result<Side
         seed: options.seed.unwrap_or_else(|| wall_ms().unsigned_abs()),
     });
     sim.add_bot(SIMULATED_TOKEN, SIMULATED_USERNAME)
-        .map_err(|error| StackError::Simulated { reason: error.to_string() })?;
+        .map_err(|error| StackError::Simulated {
+            reason: error.to_string(),
+        })?;
     let (listener, address) = loopback("simulated telegram").await?;
     let server = Server::router("simulated telegram", listener, sim.router());
-    Ok(Side::Simulated { sim, url: format!("http://{address}"), server })
+    Ok(Side::Simulated {
+        sim,
+        url: format!("http://{address}"),
+        server,
+    })
 }

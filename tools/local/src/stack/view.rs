@@ -13,6 +13,7 @@ use crate::clock::StackClock;
 use crate::esm::{Mapping, MappingStats};
 use crate::front::{AcceptedUpdate, Front};
 use crate::lambda::{FunctionStats, LambdaHost};
+use crate::ledger::LedgerReader;
 use crate::logs::Logs;
 
 /// Between two looks at a stack that is waited for, on the wall clock.
@@ -30,6 +31,7 @@ pub struct View {
     pub(super) front: Option<Front>,
     pub(super) gauge: Gauge,
     pub(super) sim: Option<Sim>,
+    pub(super) ledger: Option<LedgerReader>,
     pub(super) facts: Arc<Facts>,
 }
 
@@ -41,7 +43,6 @@ pub(crate) struct Facts {
     pub(crate) username: String,
     pub(crate) real_bot: bool,
     pub(crate) front_url: String,
-    pub(crate) table: Option<String>,
     pub(crate) started_at_ms: i64,
 }
 
@@ -78,7 +79,10 @@ impl View {
     /// The last Updates that the front accepted, newest first.
     #[must_use]
     pub fn recent_updates(&self) -> Vec<AcceptedUpdate> {
-        self.front.as_ref().map(|front| front.recent().list()).unwrap_or_default()
+        self.front
+            .as_ref()
+            .map(|front| front.recent().list())
+            .unwrap_or_default()
     }
 
     /// Requests that the front accepted since the start.
@@ -91,6 +95,12 @@ impl View {
     #[must_use]
     pub fn sim(&self) -> Option<&Sim> {
         self.sim.as_ref()
+    }
+
+    /// Reads the ledger; `None` when the template has no table.
+    #[must_use]
+    pub fn ledger(&self) -> Option<&LedgerReader> {
+        self.ledger.as_ref()
     }
 
     pub(crate) fn front(&self) -> Option<&Front> {
@@ -108,7 +118,10 @@ impl View {
         if delivering || self.host.is_busy() {
             return false;
         }
-        let empty = self.queues().await.is_some_and(|queues| queues.iter().all(QueueDepth::is_empty));
+        let empty = self
+            .queues()
+            .await
+            .is_some_and(|queues| queues.iter().all(QueueDepth::is_empty));
         empty && !self.host.is_busy()
     }
 

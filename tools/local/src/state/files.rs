@@ -12,7 +12,10 @@ pub(super) fn make_private_dir(path: &Path) -> Result<(), StateError> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(|source| StateError::Io { path: path.to_owned(), source })
+    builder.create(path).map_err(|source| StateError::Io {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// The text of a file; `None` when it is not there.
@@ -20,13 +23,19 @@ pub(super) fn read_if_there(path: &Path) -> Result<Option<String>, StateError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(StateError::Io { path: path.to_owned(), source }),
+        Err(source) => Err(StateError::Io {
+            path: path.to_owned(),
+            source,
+        }),
     }
 }
 
 /// Writes a file for its owner only: beside it first, then moved over it.
 pub(super) fn write_private(path: &Path, text: &str) -> Result<(), StateError> {
-    let failed = |source| StateError::Io { path: path.to_owned(), source };
+    let failed = |source| StateError::Io {
+        path: path.to_owned(),
+        source,
+    };
     let beside = path.with_extension("new");
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);

@@ -34,7 +34,10 @@ struct Identities {
 
 /// The identity of a bot; made and written when there is none yet.
 pub(super) fn load_or_make(path: &Path, bot_id: u64) -> Result<BotIdentity, StateError> {
-    let damaged = |source| StateError::Damaged { path: path.to_owned(), source };
+    let damaged = |source| StateError::Damaged {
+        path: path.to_owned(),
+        source,
+    };
     let mut identities: Identities = match read_if_there(path)? {
         Some(text) => serde_json::from_str(&text).map_err(damaged)?,
         None => Identities::default(),
@@ -44,7 +47,10 @@ pub(super) fn load_or_make(path: &Path, bot_id: u64) -> Result<BotIdentity, Stat
     }
     // Version 4 UUIDs come from the system's random source.
     let random = || Uuid::new_v4().simple().to_string();
-    let identity = BotIdentity { webhook_secret: format!("{}{}", random(), random()), path_key: random() };
+    let identity = BotIdentity {
+        webhook_secret: format!("{}{}", random(), random()),
+        path_key: random(),
+    };
     identities.bots.insert(bot_id, identity.clone());
     write_private(path, &serde_json::to_string_pretty(&identities).map_err(damaged)?)?;
     Ok(identity)
@@ -63,7 +69,8 @@ mod tests {
         assert_eq!(format!("{identity:?}"), "BotIdentity([redacted])");
         #[cfg(unix)]
         {
-            let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&path).unwrap().permissions());
+            let mode =
+                std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&path).unwrap().permissions());
             assert_eq!(mode & 0o777, 0o600);
         }
     }

@@ -89,7 +89,9 @@ impl Scope<'_> {
     ) -> Result<Value, TemplateError> {
         let kind = self.kind(logical_id, at)?;
         let text = match kind {
-            "AWS::SQS::Queue" => self.account.queue_url(&self.name(logical_id, "QueueName", depth)?),
+            "AWS::SQS::Queue" => self
+                .account
+                .queue_url(&self.name(logical_id, "QueueName", depth)?),
             "AWS::DynamoDB::Table" => self.name(logical_id, "TableName", depth)?,
             "AWS::Serverless::Function" => self.name(logical_id, "FunctionName", depth)?,
             // One HTTP front serves every API of the template.
@@ -112,13 +114,17 @@ impl Scope<'_> {
         let text = match (kind, attribute) {
             ("AWS::SQS::Queue", "Arn") => account.arn("sqs", &self.name(logical_id, "QueueName", depth)?),
             ("AWS::SQS::Queue", "QueueName") => self.name(logical_id, "QueueName", depth)?,
-            ("AWS::SQS::Queue", "QueueUrl") => account.queue_url(&self.name(logical_id, "QueueName", depth)?),
-            ("AWS::DynamoDB::Table", "Arn") => {
-                account.arn("dynamodb", &format!("table/{}", self.name(logical_id, "TableName", depth)?))
+            ("AWS::SQS::Queue", "QueueUrl") => {
+                account.queue_url(&self.name(logical_id, "QueueName", depth)?)
             }
-            ("AWS::Serverless::Function", "Arn") => {
-                account.arn("lambda", &format!("function:{}", self.name(logical_id, "FunctionName", depth)?))
-            }
+            ("AWS::DynamoDB::Table", "Arn") => account.arn(
+                "dynamodb",
+                &format!("table/{}", self.name(logical_id, "TableName", depth)?),
+            ),
+            ("AWS::Serverless::Function", "Arn") => account.arn(
+                "lambda",
+                &format!("function:{}", self.name(logical_id, "FunctionName", depth)?),
+            ),
             (other, _) => return Err(unsupported(format!("{logical_id}.{attribute} ({other})"), at)),
         };
         Ok(Value::String(text))
@@ -128,7 +134,10 @@ impl Scope<'_> {
         self.resource(logical_id)
             .and_then(|resource| resource.get("Type"))
             .and_then(Node::as_str)
-            .ok_or_else(|| TemplateError::Unknown { name: logical_id.to_owned(), at: at.to_owned() })
+            .ok_or_else(|| TemplateError::Unknown {
+                name: logical_id.to_owned(),
+                at: at.to_owned(),
+            })
     }
 
     /// The name a resource was given, or the one CloudFormation would make (without its random end).
@@ -139,8 +148,14 @@ impl Scope<'_> {
         depth: usize,
     ) -> Result<String, TemplateError> {
         let at = format!("Resources.{logical_id}.Properties.{property}");
-        let node = self.resource(logical_id).and_then(|resource| resource.get("Properties")?.get(property));
-        match node.map(|node| self.value(node, &at, depth + 1)).transpose()?.flatten() {
+        let node = self
+            .resource(logical_id)
+            .and_then(|resource| resource.get("Properties")?.get(property));
+        match node
+            .map(|node| self.value(node, &at, depth + 1))
+            .transpose()?
+            .flatten()
+        {
             Some(value) => scalar_text(&value, &at),
             None => Ok(format!("{}-{logical_id}", self.account.stack_name)),
         }
@@ -148,5 +163,8 @@ impl Scope<'_> {
 }
 
 fn unsupported(what: String, at: &str) -> TemplateError {
-    TemplateError::Unsupported { what, at: at.to_owned() }
+    TemplateError::Unsupported {
+        what,
+        at: at.to_owned(),
+    }
 }

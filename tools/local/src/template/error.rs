@@ -21,7 +21,9 @@ pub enum TemplateError {
         source: serde_yaml_ng::Error,
     },
     /// An intrinsic function, resource type or property that the local stack does not know.
-    #[error("{what} at {at} is not supported by the local stack: write it another way, or extend tools/local")]
+    #[error(
+        "{what} at {at} is not supported by the local stack: write it another way, or extend tools/local"
+    )]
     Unsupported {
         /// The thing, with its name.
         what: String,

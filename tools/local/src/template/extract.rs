@@ -46,7 +46,9 @@ pub(super) fn resources(scope: &Scope<'_>) -> Result<Resources, TemplateError> {
     for (logical_id, resource) in all {
         let at = format!("Resources.{logical_id}");
         if let Some(condition) = resource.get("Condition") {
-            let name = condition.as_str().ok_or_else(|| wrong(&at, "a resource with a named condition"))?;
+            let name = condition
+                .as_str()
+                .ok_or_else(|| wrong(&at, "a resource with a named condition"))?;
             if !scope.condition(name, &at)? {
                 continue;
             }
@@ -55,18 +57,29 @@ pub(super) fn resources(scope: &Scope<'_>) -> Result<Resources, TemplateError> {
             Some("AWS::SQS::Queue") => found.queues.push(queue(scope, logical_id, resource)?),
             Some("AWS::DynamoDB::Table") => found.tables.push(table(scope, logical_id, resource)?),
             Some("AWS::Serverless::Function") => {
-                found.functions.push(super::function::function(scope, logical_id, resource)?);
+                found
+                    .functions
+                    .push(super::function::function(scope, logical_id, resource)?);
             }
             // These would feed a function that the local stack then does not feed.
             Some(kind @ ("AWS::Lambda::EventSourceMapping" | "AWS::Lambda::Function")) => {
-                return Err(TemplateError::Unsupported { what: format!("resource type {kind}"), at });
+                return Err(TemplateError::Unsupported {
+                    what: format!("resource type {kind}"),
+                    at,
+                });
             }
             Some(_) => {}
-            None => return Err(TemplateError::Missing { at: format!("{at}.Type") }),
+            None => {
+                return Err(TemplateError::Missing {
+                    at: format!("{at}.Type"),
+                });
+            }
         }
     }
     // A queue can name only a dead-letter queue that exists.
-    found.queues.sort_by_key(|queue| queue.attributes.contains_key("RedrivePolicy"));
+    found
+        .queues
+        .sort_by_key(|queue| queue.attributes.contains_key("RedrivePolicy"));
     Ok(found)
 }
 
@@ -79,9 +92,14 @@ fn queue(scope: &Scope<'_>, logical_id: &str, resource: &Node) -> Result<Queue, 
             continue;
         }
         if !QUEUE_ATTRIBUTES.contains(&name.as_str()) && name != QUEUE_ENCRYPTION {
-            return Err(TemplateError::Unsupported { what: format!("queue property {name}"), at });
+            return Err(TemplateError::Unsupported {
+                what: format!("queue property {name}"),
+                at,
+            });
         }
-        let Some(value) = scope.resolve(node, &here)? else { continue };
+        let Some(value) = scope.resolve(node, &here)? else {
+            continue;
+        };
         let text = match &value {
             Value::Object(_) => value.to_string(),
             other => scalar_text(other, &here)?,
@@ -92,12 +110,18 @@ fn queue(scope: &Scope<'_>, logical_id: &str, resource: &Node) -> Result<Queue, 
     if attributes.get("FifoQueue").is_some_and(|text| text == "false") {
         attributes.remove("FifoQueue");
     }
-    Ok(Queue { logical_id: logical_id.to_owned(), name: scope.name(logical_id, "QueueName", 0)?, attributes })
+    Ok(Queue {
+        logical_id: logical_id.to_owned(),
+        name: scope.name(logical_id, "QueueName", 0)?,
+        attributes,
+    })
 }
 
 fn table(scope: &Scope<'_>, logical_id: &str, resource: &Node) -> Result<Table, TemplateError> {
     let at = format!("Resources.{logical_id}.Properties");
-    let properties = resource.get("Properties").ok_or_else(|| TemplateError::Missing { at: at.clone() })?;
+    let properties = resource
+        .get("Properties")
+        .ok_or_else(|| TemplateError::Missing { at: at.clone() })?;
     let mut attributes = Vec::new();
     let mut indexes = Vec::new();
     let mut ttl_attribute = None;
@@ -107,12 +131,17 @@ fn table(scope: &Scope<'_>, logical_id: &str, resource: &Node) -> Result<Table, 
         if name == "TableName" || IGNORED_TABLE_PROPERTIES.contains(&name.as_str()) {
             continue;
         }
-        let Some(value) = scope.resolve(node, &here)? else { continue };
+        let Some(value) = scope.resolve(node, &here)? else {
+            continue;
+        };
         match name.as_str() {
             "BillingMode" if value == "PAY_PER_REQUEST" => {}
             "AttributeDefinitions" => {
                 for item in array(&value, &here)? {
-                    attributes.push((field(item, "AttributeName", &here)?, field(item, "AttributeType", &here)?));
+                    attributes.push((
+                        field(item, "AttributeName", &here)?,
+                        field(item, "AttributeType", &here)?,
+                    ));
                 }
             }
             "KeySchema" => primary = Some(key(&value, &here)?),
@@ -126,26 +155,41 @@ fn table(scope: &Scope<'_>, logical_id: &str, resource: &Node) -> Result<Table, 
                     ttl_attribute = Some(field(&value, "AttributeName", &here)?);
                 }
             }
-            _ => return Err(TemplateError::Unsupported { what: format!("table property {name}"), at: here }),
+            _ => {
+                return Err(TemplateError::Unsupported {
+                    what: format!("table property {name}"),
+                    at: here,
+                });
+            }
         }
     }
     Ok(Table {
         logical_id: logical_id.to_owned(),
         name: scope.name(logical_id, "TableName", 0)?,
         attributes,
-        key: primary.ok_or_else(|| TemplateError::Missing { at: format!("{at}.KeySchema") })?,
+        key: primary.ok_or_else(|| TemplateError::Missing {
+            at: format!("{at}.KeySchema"),
+        })?,
         indexes,
         ttl_attribute,
     })
 }
 
 fn index(value: &Value, at: &str) -> Result<Index, TemplateError> {
-    let schema = value.get("KeySchema").ok_or_else(|| TemplateError::Missing { at: format!("{at}.KeySchema") })?;
-    let projection =
-        value.get("Projection").ok_or_else(|| TemplateError::Missing { at: format!("{at}.Projection") })?;
-    let include = projection.get("NonKeyAttributes").map_or(Ok(Vec::new()), |list| {
-        array(list, at)?.iter().map(|item| scalar_text(item, at)).collect()
+    let schema = value.get("KeySchema").ok_or_else(|| TemplateError::Missing {
+        at: format!("{at}.KeySchema"),
     })?;
+    let projection = value.get("Projection").ok_or_else(|| TemplateError::Missing {
+        at: format!("{at}.Projection"),
+    })?;
+    let include = projection
+        .get("NonKeyAttributes")
+        .map_or(Ok(Vec::new()), |list| {
+            array(list, at)?
+                .iter()
+                .map(|item| scalar_text(item, at))
+                .collect()
+        })?;
     Ok(Index {
         name: field(value, "IndexName", at)?,
         key: key(schema, at)?,
@@ -165,7 +209,10 @@ fn key(schema: &Value, at: &str) -> Result<Key, TemplateError> {
             _ => return Err(wrong(at, "a key schema of HASH and RANGE")),
         }
     }
-    Ok(Key { hash: hash.ok_or_else(|| wrong(at, "a key schema with a HASH key"))?, range })
+    Ok(Key {
+        hash: hash.ok_or_else(|| wrong(at, "a key schema with a HASH key"))?,
+        range,
+    })
 }
 
 /// A text field of an object.

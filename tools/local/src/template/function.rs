@@ -18,8 +18,10 @@ const DEFAULT_MEMORY_MB: u32 = 128;
 /// Lambda's default batch size of a queue, and the most that FIFO allows.
 const FIFO_BATCH_LIMIT: u8 = 10;
 /// Variables that Lambda sets for a function with JSON logging, and the settings they come from.
-const LOGGING: [(&str, &str); 2] =
-    [("AWS_LAMBDA_LOG_FORMAT", "LogFormat"), ("AWS_LAMBDA_LOG_LEVEL", "ApplicationLogLevel")];
+const LOGGING: [(&str, &str); 2] = [
+    ("AWS_LAMBDA_LOG_FORMAT", "LogFormat"),
+    ("AWS_LAMBDA_LOG_LEVEL", "ApplicationLogLevel"),
+];
 
 /// One `AWS::Serverless::Function`, with `Globals.Function` under it.
 pub(super) fn function(
@@ -30,7 +32,11 @@ pub(super) fn function(
     let at = format!("Resources.{logical_id}.Properties");
     let empty = Node::Map(Vec::new());
     let own = resource.get("Properties").unwrap_or(&empty);
-    let globals = scope.root.get("Globals").and_then(|globals| globals.get("Function")).unwrap_or(&empty);
+    let globals = scope
+        .root
+        .get("Globals")
+        .and_then(|globals| globals.get("Function"))
+        .unwrap_or(&empty);
     let properties = globals.overlaid(own);
     let mut queue_sources = Vec::new();
     let mut routes = Vec::new();
@@ -42,7 +48,10 @@ pub(super) fn function(
             "SQS" => queue_sources.push(queue_source(scope, name, details, &here)?),
             "HttpApi" => routes.push(route(scope, details, &here)?),
             other => {
-                return Err(TemplateError::Unsupported { what: format!("event type {other:?}"), at: here });
+                return Err(TemplateError::Unsupported {
+                    what: format!("event type {other:?}"),
+                    at: here,
+                });
             }
         }
     }
@@ -50,7 +59,9 @@ pub(super) fn function(
         logical_id: logical_id.to_owned(),
         name: scope.name(logical_id, "FunctionName", 0)?,
         binary: binary(scope, logical_id, resource)?,
-        timeout: Duration::from_secs(number(scope, &properties, "Timeout", &at)?.unwrap_or(DEFAULT_TIMEOUT_S)),
+        timeout: Duration::from_secs(
+            number(scope, &properties, "Timeout", &at)?.unwrap_or(DEFAULT_TIMEOUT_S),
+        ),
         memory_mb: match number(scope, &properties, "MemorySize", &at)? {
             Some(size) => u32::try_from(size).map_err(|_| wrong(&at, "a MemorySize in MB"))?,
             None => DEFAULT_MEMORY_MB,
@@ -78,16 +89,27 @@ fn environment(
 ) -> Result<BTreeMap<String, String>, TemplateError> {
     let mut environment = BTreeMap::new();
     for (variable, setting) in LOGGING {
-        if let Some(node) = properties.get("LoggingConfig").and_then(|logging| logging.get(setting)) {
+        if let Some(node) = properties
+            .get("LoggingConfig")
+            .and_then(|logging| logging.get(setting))
+        {
             let here = format!("{at}.LoggingConfig.{setting}");
-            environment.insert(variable.to_owned(), scalar_text(&scope.required(node, &here)?, &here)?);
+            environment.insert(
+                variable.to_owned(),
+                scalar_text(&scope.required(node, &here)?, &here)?,
+            );
         }
     }
     let at = format!("{at}.Environment.Variables");
-    let Some(node) = properties.get("Environment").and_then(|environment| environment.get("Variables")) else {
+    let Some(node) = properties
+        .get("Environment")
+        .and_then(|environment| environment.get("Variables"))
+    else {
         return Ok(environment);
     };
-    let Value::Object(variables) = scope.required(node, &at)? else { return Err(wrong(&at, "a map")) };
+    let Value::Object(variables) = scope.required(node, &at)? else {
+        return Err(wrong(&at, "a map"));
+    };
     for (name, value) in &variables {
         environment.insert(name.clone(), scalar_text(value, &format!("{at}.{name}"))?);
     }
@@ -101,8 +123,18 @@ fn queue_source(
     at: &str,
 ) -> Result<QueueSource, TemplateError> {
     let value = scope.required(details, at)?;
-    let known = ["BatchSize", "Enabled", "FunctionResponseTypes", "Queue", "ScalingConfig"];
-    if let Some(other) = details.entries().iter().find(|(key, _)| !known.contains(&key.as_str())) {
+    let known = [
+        "BatchSize",
+        "Enabled",
+        "FunctionResponseTypes",
+        "Queue",
+        "ScalingConfig",
+    ];
+    if let Some(other) = details
+        .entries()
+        .iter()
+        .find(|(key, _)| !known.contains(&key.as_str()))
+    {
         return Err(TemplateError::Unsupported {
             what: format!("event source property {}", other.0),
             at: at.to_owned(),
@@ -130,7 +162,9 @@ fn queue_source(
         .transpose()?;
     let report_batch_item_failures = match value.get("FunctionResponseTypes") {
         None => false,
-        Some(types) => array(types, at)?.iter().any(|kind| kind == "ReportBatchItemFailures"),
+        Some(types) => array(types, at)?
+            .iter()
+            .any(|kind| kind == "ReportBatchItemFailures"),
     };
     let enabled = value.get("Enabled").is_none_or(|on| *on == true || on == "true");
     Ok(QueueSource {
@@ -150,17 +184,22 @@ fn route(scope: &Scope<'_>, details: &Node, at: &str) -> Result<Route, TemplateE
         None => Ok(default.to_owned()),
     };
     // SAM: without a path and method the event is the API's `$default` route, which takes everything.
-    Ok(Route { method: text("Method", "ANY")?.to_uppercase(), path: text("Path", "/{proxy+}")? })
+    Ok(Route {
+        method: text("Method", "ANY")?.to_uppercase(),
+        path: text("Path", "/{proxy+}")?,
+    })
 }
 
-fn number(
-    scope: &Scope<'_>,
-    properties: &Node,
-    name: &str,
-    at: &str,
-) -> Result<Option<u64>, TemplateError> {
+fn number(scope: &Scope<'_>, properties: &Node, name: &str, at: &str) -> Result<Option<u64>, TemplateError> {
     let here = format!("{at}.{name}");
-    let Some(node) = properties.get(name) else { return Ok(None) };
-    let Some(value) = scope.resolve(node, &here)? else { return Ok(None) };
-    scalar_text(&value, &here)?.parse().map(Some).map_err(|_| wrong(&here, "a whole number"))
+    let Some(node) = properties.get(name) else {
+        return Ok(None);
+    };
+    let Some(value) = scope.resolve(node, &here)? else {
+        return Ok(None);
+    };
+    scalar_text(&value, &here)?
+        .parse()
+        .map(Some)
+        .map_err(|_| wrong(&here, "a whole number"))
 }

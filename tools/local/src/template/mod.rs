@@ -47,8 +47,10 @@ impl Template {
     /// # Errors
     /// When it cannot be read or parsed.
     pub fn read(path: &Path) -> Result<Self, TemplateError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| TemplateError::Read { path: path.to_owned(), source })?;
+        let text = std::fs::read_to_string(path).map_err(|source| TemplateError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
         Self::parse(&text)
     }
 
@@ -57,13 +59,17 @@ impl Template {
     /// # Errors
     /// When it is not valid.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
-        Ok(Self { root: Node::parse(text)? })
+        Ok(Self {
+            root: Node::parse(text)?,
+        })
     }
 
     /// Whether the template declares a parameter.
     #[must_use]
     pub fn has_parameter(&self, name: &str) -> bool {
-        self.root.get("Parameters").is_some_and(|parameters| parameters.get(name).is_some())
+        self.root
+            .get("Parameters")
+            .is_some_and(|parameters| parameters.get(name).is_some())
     }
 
     /// Resolves the template for an account.

@@ -34,7 +34,10 @@ impl Node {
     /// The value of a key, when this is a mapping that has it.
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         match self {
-            Node::Map(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
+            Node::Map(entries) => entries
+                .iter()
+                .find(|(name, _)| name == key)
+                .map(|(_, value)| value),
             Node::Scalar(_) | Node::List(_) | Node::Call(..) => None,
         }
     }
@@ -80,15 +83,20 @@ fn from_yaml(yaml: &Yaml, at: &str) -> Result<Node, TemplateError> {
         Yaml::Null => Node::Scalar(Value::Null),
         Yaml::Bool(flag) => Node::Scalar(Value::Bool(*flag)),
         Yaml::Number(number) => {
-            Node::Scalar(serde_json::to_value(number).map_err(|_| TemplateError::WrongType {
-                at: at.to_owned(),
-                expected: "a finite number",
-            })?)
+            Node::Scalar(
+                serde_json::to_value(number).map_err(|_| TemplateError::WrongType {
+                    at: at.to_owned(),
+                    expected: "a finite number",
+                })?,
+            )
         }
         Yaml::String(text) => Node::Scalar(Value::String(text.clone())),
-        Yaml::Sequence(items) => {
-            Node::List(items.iter().map(|item| from_yaml(item, at)).collect::<Result<_, _>>()?)
-        }
+        Yaml::Sequence(items) => Node::List(
+            items
+                .iter()
+                .map(|item| from_yaml(item, at))
+                .collect::<Result<_, _>>()?,
+        ),
         Yaml::Mapping(mapping) => from_mapping(mapping, at)?,
         Yaml::Tagged(tagged) => {
             let name = tagged.tag.to_string();
@@ -102,7 +110,10 @@ fn from_mapping(mapping: &serde_yaml_ng::Mapping, at: &str) -> Result<Node, Temp
     let mut entries = Vec::with_capacity(mapping.len());
     for (key, value) in mapping {
         let Some(name) = key_text(key) else {
-            return Err(TemplateError::WrongType { at: at.to_owned(), expected: "text as a key" });
+            return Err(TemplateError::WrongType {
+                at: at.to_owned(),
+                expected: "text as a key",
+            });
         };
         let below = format!("{at}.{name}");
         entries.push((name, from_yaml(value, &below)?));
@@ -127,9 +138,8 @@ fn key_text(key: &Yaml) -> Option<String> {
 /// The short name, when a mapping with this single key is a function in its long form.
 /// `Condition` is one only with a name behind it: in a policy it is an ordinary key.
 fn long_form<'a>(name: &'a str, argument: &Node) -> Option<&'a str> {
-    name.strip_prefix("Fn::").or_else(|| {
-        (BARE_LONG_FORMS.contains(&name) && argument.as_str().is_some()).then_some(name)
-    })
+    name.strip_prefix("Fn::")
+        .or_else(|| (BARE_LONG_FORMS.contains(&name) && argument.as_str().is_some()).then_some(name))
 }
 
 #[cfg(test)]
@@ -157,6 +167,9 @@ mod tests {
         let globals = Node::parse("Timeout: 10\nEnvironment: {Variables: {A: 1, B: 2}}").unwrap();
         let own = Node::parse("Timeout: 20\nEnvironment: {Variables: {B: 3}}").unwrap();
         let merged = globals.overlaid(&own);
-        assert_eq!(merged, Node::parse("Timeout: 20\nEnvironment: {Variables: {A: 1, B: 3}}").unwrap());
+        assert_eq!(
+            merged,
+            Node::parse("Timeout: 20\nEnvironment: {Variables: {A: 1, B: 3}}").unwrap()
+        );
     }
 }

@@ -14,7 +14,10 @@ pub(super) fn bind(
     overrides: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, Value>, TemplateError> {
     let declared = root.get("Parameters").map_or(&[][..], Node::entries);
-    if let Some((name, value)) = overrides.iter().find(|(name, _)| declared.iter().all(|(n, _)| n != *name)) {
+    if let Some((name, value)) = overrides
+        .iter()
+        .find(|(name, _)| declared.iter().all(|(n, _)| n != *name))
+    {
         let known: Vec<&str> = declared.iter().map(|(name, _)| name.as_str()).collect();
         return Err(TemplateError::Parameter {
             name: name.clone(),
@@ -22,25 +25,31 @@ pub(super) fn bind(
             expected: format!("the template has no such parameter; it has {}", known.join(", ")),
         });
     }
-    declared.iter().map(|(name, declaration)| Ok((name.clone(), one(name, declaration, overrides)?))).collect()
+    declared
+        .iter()
+        .map(|(name, declaration)| Ok((name.clone(), one(name, declaration, overrides)?)))
+        .collect()
 }
 
-fn one(
-    name: &str,
-    declaration: &Node,
-    overrides: &BTreeMap<String, String>,
-) -> Result<Value, TemplateError> {
+fn one(name: &str, declaration: &Node, overrides: &BTreeMap<String, String>) -> Result<Value, TemplateError> {
     let at = format!("Parameters.{name}");
     let text = match (overrides.get(name), declaration.get("Default")) {
         (Some(value), _) => value.clone(),
         (None, Some(Node::Scalar(value))) => scalar_text(value, &at)?,
         (None, Some(_)) => return Err(super::resolve::wrong(&at, "a parameter with a plain default")),
-        (None, None) => return Err(TemplateError::Missing { at: format!("{at}.Default (or a value for it)") }),
+        (None, None) => {
+            return Err(TemplateError::Missing {
+                at: format!("{at}.Default (or a value for it)"),
+            });
+        }
     };
     check(name, &text, declaration)?;
     let kind = declaration.get("Type").and_then(Node::as_str).unwrap_or("String");
     if kind == "CommaDelimitedList" || kind.starts_with("List<") {
-        return Ok(text.split(',').map(|item| Value::String(item.trim().to_owned())).collect());
+        return Ok(text
+            .split(',')
+            .map(|item| Value::String(item.trim().to_owned()))
+            .collect());
     }
     Ok(Value::String(text))
 }
@@ -64,7 +73,9 @@ fn check(name: &str, text: &str, declaration: &Node) -> Result<(), TemplateError
         }
     }
     if declaration.get("Type").and_then(Node::as_str) == Some("Number") {
-        let number: f64 = text.parse().map_err(|_| refuse("it must be a number".to_owned()))?;
+        let number: f64 = text
+            .parse()
+            .map_err(|_| refuse("it must be a number".to_owned()))?;
         if bound(declaration, "MinValue").is_some_and(|least| number < least) {
             return Err(refuse("it is below MinValue".to_owned()));
         }

@@ -29,7 +29,11 @@ impl<'a> Scope<'a> {
         overrides: &BTreeMap<String, String>,
     ) -> Result<Self, TemplateError> {
         let parameters = super::parameters::bind(root, overrides)?;
-        Ok(Self { root, account, parameters })
+        Ok(Self {
+            root,
+            account,
+            parameters,
+        })
     }
 
     /// The value of a node; `None` where it comes out as `AWS::NoValue`.
@@ -39,7 +43,8 @@ impl<'a> Scope<'a> {
 
     /// The value of a node that must have one.
     pub(crate) fn required(&self, node: &Node, at: &str) -> Result<Value, TemplateError> {
-        self.resolve(node, at)?.ok_or_else(|| TemplateError::Missing { at: at.to_owned() })
+        self.resolve(node, at)?
+            .ok_or_else(|| TemplateError::Missing { at: at.to_owned() })
     }
 
     /// A condition of the `Conditions` section.
@@ -49,7 +54,10 @@ impl<'a> Scope<'a> {
 
     pub(super) fn value(&self, node: &Node, at: &str, depth: usize) -> Result<Option<Value>, TemplateError> {
         if depth > DEPTH_LIMIT {
-            return Err(TemplateError::TooDeep { at: at.to_owned(), limit: DEPTH_LIMIT });
+            return Err(TemplateError::TooDeep {
+                at: at.to_owned(),
+                limit: DEPTH_LIMIT,
+            });
         }
         match node {
             Node::Scalar(value) => Ok(Some(value.clone())),
@@ -101,12 +109,18 @@ impl<'a> Scope<'a> {
                     (Ok(index), Some(Value::Array(items))) => items.into_iter().nth(index),
                     _ => None,
                 };
-                chosen.map(Some).ok_or_else(|| wrong(at, "an index within a list"))
+                chosen
+                    .map(Some)
+                    .ok_or_else(|| wrong(at, "an index within a list"))
             }
             "Split" => {
                 let [separator, text] = self.arguments::<2>(argument, at)?;
                 let (separator, text) = (self.text(separator, at, depth)?, self.text(text, at, depth)?);
-                Ok(Some(text.split(&separator).map(|part| Value::String(part.to_owned())).collect()))
+                Ok(Some(
+                    text.split(&separator)
+                        .map(|part| Value::String(part.to_owned()))
+                        .collect(),
+                ))
             }
             "If" => {
                 let [condition, yes, no] = self.arguments::<3>(argument, at)?;
@@ -115,8 +129,11 @@ impl<'a> Scope<'a> {
             }
             "FindInMap" => {
                 let [map, first, second] = self.arguments::<3>(argument, at)?;
-                let (map, first, second) =
-                    (self.text(map, at, depth)?, self.text(first, at, depth)?, self.text(second, at, depth)?);
+                let (map, first, second) = (
+                    self.text(map, at, depth)?,
+                    self.text(first, at, depth)?,
+                    self.text(second, at, depth)?,
+                );
                 let found = self
                     .root
                     .get("Mappings")
@@ -130,7 +147,10 @@ impl<'a> Scope<'a> {
             "Equals" | "Not" | "And" | "Or" | "Condition" => {
                 Ok(Some(Value::Bool(self.truth(name, argument, at, depth)?)))
             }
-            other => Err(TemplateError::Unsupported { what: format!("function {other}"), at: at.to_owned() }),
+            other => Err(TemplateError::Unsupported {
+                what: format!("function {other}"),
+                at: at.to_owned(),
+            }),
         }
     }
 
@@ -142,7 +162,9 @@ impl<'a> Scope<'a> {
                 Ok(self.text(left, at, depth)? == self.text(right, at, depth)?)
             }
             _ => {
-                let Node::List(parts) = argument else { return Err(wrong(at, "a list of conditions")) };
+                let Node::List(parts) = argument else {
+                    return Err(wrong(at, "a list of conditions"));
+                };
                 let mut results = Vec::with_capacity(parts.len());
                 for part in parts {
                     match self.value(part, at, depth)? {
@@ -164,7 +186,10 @@ impl<'a> Scope<'a> {
             .root
             .get("Conditions")
             .and_then(|conditions| conditions.get(name))
-            .ok_or_else(|| TemplateError::Unknown { name: name.to_owned(), at: at.to_owned() })?;
+            .ok_or_else(|| TemplateError::Unknown {
+                name: name.to_owned(),
+                at: at.to_owned(),
+            })?;
         match self.value(node, &format!("Conditions.{name}"), depth + 1)? {
             Some(Value::Bool(holds)) => Ok(holds),
             _ => Err(wrong(at, "a condition")),
@@ -198,7 +223,9 @@ impl<'a> Scope<'a> {
         while let Some(start) = rest.find("${") {
             out.push_str(&rest[..start]);
             let after = &rest[start + 2..];
-            let end = after.find('}').ok_or_else(|| wrong(at, "text whose ${ is closed"))?;
+            let end = after
+                .find('}')
+                .ok_or_else(|| wrong(at, "text whose ${ is closed"))?;
             let name = &after[..end];
             rest = &after[end + 1..];
             if let Some(literal) = name.strip_prefix('!') {
@@ -206,7 +233,10 @@ impl<'a> Scope<'a> {
             } else if let Some(own) = variables.and_then(|map| map.get(name)) {
                 out.push_str(&self.text(own, at, depth)?);
             } else if let Some((resource, attribute)) = name.split_once('.') {
-                out.push_str(&scalar_text(&self.attribute(resource, attribute, at, depth)?, at)?);
+                out.push_str(&scalar_text(
+                    &self.attribute(resource, attribute, at, depth)?,
+                    at,
+                )?);
             } else {
                 let value = self.reference(name, at, depth)?;
                 out.push_str(&scalar_text(&value.unwrap_or(Value::String(String::new())), at)?);
@@ -220,9 +250,10 @@ impl<'a> Scope<'a> {
         let expected = "Resource.Attribute";
         match argument {
             Node::List(parts) => match parts.as_slice() {
-                [resource, attribute] => {
-                    Ok((self.literal(resource, at)?.to_owned(), self.literal(attribute, at)?.to_owned()))
-                }
+                [resource, attribute] => Ok((
+                    self.literal(resource, at)?.to_owned(),
+                    self.literal(attribute, at)?.to_owned(),
+                )),
                 _ => Err(wrong(at, expected)),
             },
             text => self
@@ -242,9 +273,13 @@ impl<'a> Scope<'a> {
         argument: &'n Node,
         at: &str,
     ) -> Result<[&'n Node; N], TemplateError> {
-        let Node::List(items) = argument else { return Err(wrong(at, "a list of arguments")) };
+        let Node::List(items) = argument else {
+            return Err(wrong(at, "a list of arguments"));
+        };
         let items: Vec<&Node> = items.iter().collect();
-        items.try_into().map_err(|_| wrong(at, "a list with the right number of arguments"))
+        items
+            .try_into()
+            .map_err(|_| wrong(at, "a list with the right number of arguments"))
     }
 
     pub(super) fn text(&self, node: &Node, at: &str, depth: usize) -> Result<String, TemplateError> {
@@ -274,5 +309,8 @@ pub(crate) fn scalar_text(value: &Value, at: &str) -> Result<String, TemplateErr
 
 /// A [`TemplateError::WrongType`] at a place.
 pub(crate) fn wrong(at: &str, expected: &'static str) -> TemplateError {
-    TemplateError::WrongType { at: at.to_owned(), expected }
+    TemplateError::WrongType {
+        at: at.to_owned(),
+        expected,
+    }
 }

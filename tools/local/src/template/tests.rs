@@ -64,8 +64,10 @@ Resources:
 "#;
 
 fn resolve(text: &str, parameters: &[(&str, &str)]) -> Result<Resources, TemplateError> {
-    let parameters: BTreeMap<String, String> =
-        parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let parameters: BTreeMap<String, String> = parameters
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
     Template::parse(text)?.resolve(&Account::local("drill", "http://127.0.0.1:9"), &parameters)
 }
 
@@ -78,7 +80,10 @@ fn queues_carry_every_attribute_and_dead_letter_queues_come_first() {
     assert_eq!(work["VisibilityTimeout"], "120");
     assert_eq!(work["FifoQueue"], "true");
     let redrive: serde_json::Value = serde_json::from_str(&work["RedrivePolicy"]).unwrap();
-    assert_eq!(redrive["deadLetterTargetArn"], "arn:aws:sqs:us-east-1:000000000000:drill-dead.fifo");
+    assert_eq!(
+        redrive["deadLetterTargetArn"],
+        "arn:aws:sqs:us-east-1:000000000000:drill-dead.fifo"
+    );
     assert_eq!(redrive["maxReceiveCount"], 1000);
     assert!(!work.contains_key("KmsMasterKeyId"));
 }
@@ -87,9 +92,15 @@ fn queues_carry_every_attribute_and_dead_letter_queues_come_first() {
 fn functions_take_globals_environment_and_events() {
     let resources = resolve(SMALL, &[("Limit", "7")]).unwrap();
     let worker = &resources.functions[0];
-    assert_eq!((worker.name.as_str(), worker.binary.as_str()), ("drill-worker", "worker"));
+    assert_eq!(
+        (worker.name.as_str(), worker.binary.as_str()),
+        ("drill-worker", "worker")
+    );
     assert_eq!((worker.timeout, worker.memory_mb), (Duration::from_secs(20), 256));
-    assert_eq!(worker.environment["QUEUE_URL"], "http://127.0.0.1:9/000000000000/drill-work.fifo");
+    assert_eq!(
+        worker.environment["QUEUE_URL"],
+        "http://127.0.0.1:9/000000000000/drill-work.fifo"
+    );
     assert_eq!(worker.environment["STACK"], "drill");
     assert_eq!(worker.environment["LIMIT"], "7");
     let source = &worker.queue_sources[0];
@@ -104,7 +115,11 @@ fn conditions_and_mappings_follow_parameters() {
     let resources = resolve(SMALL, &[("Mode", "fancy")]).unwrap();
     assert_eq!(resources.queues.len(), 3);
     assert_eq!(resources.functions[0].memory_mb, 512);
-    let work = resources.queues.iter().find(|queue| queue.logical_id == "Work").unwrap();
+    let work = resources
+        .queues
+        .iter()
+        .find(|queue| queue.logical_id == "Work")
+        .unwrap();
     assert_eq!(work.attributes["KmsMasterKeyId"], "alias/x");
 }
 
@@ -119,7 +134,10 @@ fn tables_carry_keys_and_time_to_live() {
 #[track_caller]
 fn refused(text: &str, parameters: &[(&str, &str)], needle: &str) {
     let message = resolve(text, parameters).unwrap_err().to_string();
-    assert!(message.contains(needle), "{message:?} does not contain {needle:?}");
+    assert!(
+        message.contains(needle),
+        "{message:?} does not contain {needle:?}"
+    );
 }
 
 #[test]
@@ -128,11 +146,31 @@ fn what_is_wrong_is_named_with_its_place() {
     refused(SMALL, &[("Limit", "1")], "below MinValue");
     refused(SMALL, &[("Limti", "3")], "no such parameter; it has Limit, Mode");
     refused(&SMALL.replace("!Ref Items", "!Ref Itmes"), &[], "Itmes");
-    refused(&SMALL.replace("!Ref Items", "!ImportValue x"), &[], "function ImportValue");
-    refused(&SMALL.replace("TABLE: !Ref Items", "TABLE: !GetAtt Role.Arn"), &[], "Role.Arn (AWS::IAM::Role)");
-    refused(&SMALL.replace("VisibilityTimeout", "VisibilityTimeuot"), &[], "queue property VisibilityTimeuot");
-    refused(&SMALL.replace("Type: SQS", "Type: Kinesis"), &[], "event type \"Kinesis\"");
-    refused(&SMALL.replace("BatchSize: 10", "BatchSize: 11"), &[], "BatchSize of 1 to 10");
+    refused(
+        &SMALL.replace("!Ref Items", "!ImportValue x"),
+        &[],
+        "function ImportValue",
+    );
+    refused(
+        &SMALL.replace("TABLE: !Ref Items", "TABLE: !GetAtt Role.Arn"),
+        &[],
+        "Role.Arn (AWS::IAM::Role)",
+    );
+    refused(
+        &SMALL.replace("VisibilityTimeout", "VisibilityTimeuot"),
+        &[],
+        "queue property VisibilityTimeuot",
+    );
+    refused(
+        &SMALL.replace("Type: SQS", "Type: Kinesis"),
+        &[],
+        "event type \"Kinesis\"",
+    );
+    refused(
+        &SMALL.replace("BatchSize: 10", "BatchSize: 11"),
+        &[],
+        "BatchSize of 1 to 10",
+    );
 }
 
 #[test]
@@ -156,4 +194,81 @@ Resources:
 ";
     let resources = resolve(text, &[]).unwrap();
     assert_eq!(resources.queues[0].name, "mine-us-east-1-${raw}-b");
+}
+
+#[test]
+fn the_template_of_this_project_has_the_pipeline_and_its_settings() {
+    let account = Account::local("penstock", "http://127.0.0.1:9");
+    let resources = Template::embedded()
+        .unwrap()
+        .resolve(&account, &BTreeMap::new())
+        .unwrap();
+    let queues: Vec<&str> = resources
+        .queues
+        .iter()
+        .map(|queue| queue.logical_id.as_str())
+        .collect();
+    for name in ["Updates", "Outbound", "Bulk"] {
+        assert!(queues.contains(&format!("{name}Queue").as_str()), "{queues:?}");
+        assert!(
+            queues.contains(&format!("{name}DeadLetterQueue").as_str()),
+            "{queues:?}"
+        );
+    }
+    let functions: BTreeMap<&str, &super::Function> = resources
+        .functions
+        .iter()
+        .map(|function| (function.binary.as_str(), function))
+        .collect();
+    let has = |binary: &str, variables: &[&str]| {
+        for variable in variables {
+            assert!(
+                functions[binary].environment.contains_key(*variable),
+                "{binary} lacks {variable}"
+            );
+        }
+    };
+    let all = ["STACK_NAME", "BOT_SECRET_PREFIX", "AWS_LAMBDA_LOG_LEVEL"];
+    for binary in ["ingress", "processor", "sender", "dead_letter"] {
+        has(binary, &all);
+    }
+    has("ingress", &["UPDATES_QUEUE_URL", "UPDATES_DLQ_URL"]);
+    has(
+        "processor",
+        &[
+            "TABLE_NAME",
+            "UPDATES_QUEUE_URL",
+            "OUTBOUND_QUEUE_URL",
+            "DEDUP_WINDOW_DAYS",
+        ],
+    );
+    has(
+        "sender",
+        &[
+            "TABLE_NAME",
+            "BULK_QUEUE_URL",
+            "TELEGRAM_API_ROOT",
+            "MAX_CONCURRENCY",
+        ],
+    );
+    has(
+        "dead_letter",
+        &[
+            "TABLE_NAME",
+            "OUTBOUND_DLQ_URL",
+            "BULK_DLQ_URL",
+            "DEAD_RETENTION_DAYS",
+        ],
+    );
+    assert_eq!(functions["ingress"].routes.len(), 1);
+    assert_eq!(functions["sender"].queue_sources.len(), 2);
+    assert_eq!(functions["dead_letter"].queue_sources.len(), 3);
+    assert!(
+        resources
+            .functions
+            .iter()
+            .flat_map(|function| &function.queue_sources)
+            .all(|source| source.report_batch_item_failures && source.max_concurrency == Some(5))
+    );
+    assert_eq!(resources.tables[0].indexes[0].name, "attn");
 }

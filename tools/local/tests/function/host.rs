@@ -10,7 +10,9 @@ pub(crate) async fn run(template: &str, state_dir: &str, trace: &str) -> Result<
     let mut options = StackOptions::new(std::env::current_exe()?);
     options.template = Some(template.into());
     options.state_dir = Some(state_dir.into());
-    options.extra_env.insert("TRACE_FILE".to_owned(), trace.to_owned());
+    options
+        .extra_env
+        .insert("TRACE_FILE".to_owned(), trace.to_owned());
     let stack = Stack::start(options).await?;
     writeln!(std::io::stdout().lock(), "{}", stack.endpoint_url())?;
     std::future::pending::<()>().await;

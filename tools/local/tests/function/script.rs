@@ -20,7 +20,12 @@ pub(crate) async fn batch(event: &Value) -> Result<Value, Error> {
     for record in event["Records"].as_array().into_iter().flatten() {
         let body: Value = serde_json::from_str(text(&record["body"]))?;
         let attributes = &record["attributes"];
-        trace(&format!("{} {} {}", std::process::id(), text(&attributes["MessageGroupId"]), body["n"]))?;
+        trace(&format!(
+            "{} {} {}",
+            std::process::id(),
+            text(&attributes["MessageGroupId"]),
+            body["n"]
+        ))?;
         let is_first = text(&attributes["ApproximateReceiveCount"]) == "1";
         let act = match text(&body["do"]).strip_suffix("_first") {
             Some(act) if is_first => act,
@@ -50,10 +55,18 @@ pub(crate) fn web(event: &Value) -> Result<Value, Error> {
         _ => {
             let body = text(&event["body"]);
             let update: Value = serde_json::from_str(body)?;
-            let line = format!("update {} {}", update["update_id"], text(&update["message"]["text"]));
+            let line = format!(
+                "update {} {}",
+                update["update_id"],
+                text(&update["message"]["text"])
+            );
             let seen = traced()?.lines().any(|known| known == line);
             trace(&line)?;
-            let status = if !seen && line.ends_with(" later") { 503 } else { 200 };
+            let status = if !seen && line.ends_with(" later") {
+                503
+            } else {
+                200
+            };
             let secret = &event["headers"]["x-telegram-bot-api-secret-token"];
             trace(&format!("secret {}", text(secret).len()))?;
             Ok(json!({ "statusCode": status, "headers": { "Retry-After": "0" } }))

@@ -24,8 +24,11 @@ async fn telegram() -> (Sim, String) {
 fn drill(root: &str, token: &str, take_over: bool) -> Drill {
     let mut drill = Drill::new();
     let token = BotToken::new(token.to_owned());
-    drill.options.telegram =
-        Telegram::Real(BridgeOptions { api_root: root.to_owned(), token, take_over });
+    drill.options.telegram = Telegram::Real(BridgeOptions {
+        api_root: root.to_owned(),
+        token,
+        take_over,
+    });
     drill.write_template();
     drill
 }
@@ -43,13 +46,23 @@ async fn updates_are_bridged_and_the_offset_moves_only_after_a_200() {
     let later = sim.user_text(1, 1, "later").unwrap();
     let next = sim.user_text(1, 1, "next").unwrap();
     eventually("both updates are confirmed", async || sim.pending_updates() == 0).await;
-    let updates: Vec<String> =
-        drill.trace().into_iter().filter(|line| line.starts_with("update")).collect();
-    let expected =
-        [format!("update {later} later"), format!("update {later} later"), format!("update {next} next")];
+    let updates: Vec<String> = drill
+        .trace()
+        .into_iter()
+        .filter(|line| line.starts_with("update"))
+        .collect();
+    let expected = [
+        format!("update {later} later"),
+        format!("update {later} later"),
+        format!("update {next} next"),
+    ];
     assert_eq!(updates, expected);
     let lines = stack.view().logs().recent();
-    assert!(lines.iter().all(|line| !line.text.contains("a-token-of-a-synthetic-bot")));
+    assert!(
+        lines
+            .iter()
+            .all(|line| !line.text.contains("a-token-of-a-synthetic-bot"))
+    );
     stack.shutdown().await;
 }
 
@@ -59,14 +72,28 @@ async fn a_bot_with_a_webhook_is_left_alone_unless_it_may_be_taken_over() {
     let webhook = json!({"url": "https://bot.example.org/hook/very-secret", "drop_pending_updates": false});
     sim.call("setWebhook", webhook).await.unwrap();
     let error = refusal(&drill(&root, TOKEN, false)).await.to_string();
-    assert!(error.contains("bot.example.org") && error.contains("--take-over"), "{error}");
+    assert!(
+        error.contains("bot.example.org") && error.contains("--take-over"),
+        "{error}"
+    );
     assert!(!error.contains("very-secret"), "{error}");
     assert_eq!(sim.webhook().map(|hook| hook.url.is_empty()), Some(false));
 
     let drill = drill(&root, TOKEN, true);
     let stack = drill.start().await;
-    let lines: Vec<String> = stack.view().logs().recent().into_iter().map(|line| line.text).collect();
-    assert!(lines.iter().any(|line| line.contains("bot.example.org was removed")), "{lines:?}");
+    let lines: Vec<String> = stack
+        .view()
+        .logs()
+        .recent()
+        .into_iter()
+        .map(|line| line.text)
+        .collect();
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("bot.example.org was removed")),
+        "{lines:?}"
+    );
     assert!(sim.webhook().is_none_or(|hook| hook.url.is_empty()));
     stack.shutdown().await;
 }
@@ -74,6 +101,11 @@ async fn a_bot_with_a_webhook_is_left_alone_unless_it_may_be_taken_over() {
 #[tokio::test]
 async fn a_wrong_token_names_the_cure_and_not_the_token() {
     let (_sim, root) = telegram().await;
-    let error = refusal(&drill(&root, "515151:mistyped-by-somebody", false)).await.to_string();
-    assert!(error.contains("@BotFather") && !error.contains("mistyped"), "{error}");
+    let error = refusal(&drill(&root, "515151:mistyped-by-somebody", false))
+        .await
+        .to_string();
+    assert!(
+        error.contains("@BotFather") && !error.contains("mistyped"),
+        "{error}"
+    );
 }

@@ -2,14 +2,21 @@
 
 use serde_json::json;
 
-use crate::harness::{Drill, LIMIT, WORK, WORKER, send_work, settled, work_depth};
+use crate::harness::{Drill, LIMIT, WORK, WORKER, pause, send_work, settled, work_depth};
 
 #[tokio::test]
 async fn listed_failures_stay_and_the_rest_is_deleted() {
     let drill = Drill::new();
     let stack = drill.start().await;
-    send_work(&stack, &[("a", 1, json!({"do": "ok"})), ("b", 2, json!({"do": "fail"})), ("c", 3, json!({"do": "ok"}))])
-        .await;
+    send_work(
+        &stack,
+        &[
+            ("a", 1, json!({"do": "ok"})),
+            ("b", 2, json!({"do": "fail"})),
+            ("c", 3, json!({"do": "ok"})),
+        ],
+    )
+    .await;
     settled(&stack, 2, 1).await;
     let depth = work_depth(&stack).await;
     assert_eq!((depth.visible, depth.in_flight), (0, 1));
@@ -18,7 +25,7 @@ async fn listed_failures_stay_and_the_rest_is_deleted() {
 
 #[tokio::test]
 async fn a_failed_message_comes_again_when_its_visibility_ends() {
-    let drill = Drill::new();
+    let drill = Drill::new().fast();
     let stack = drill.start().await;
     send_work(&stack, &[("a", 1, json!({"do": "fail_first"}))]).await;
     assert!(stack.idle(LIMIT).await);
@@ -39,7 +46,11 @@ async fn answers_that_lambda_rejects_delete_nothing() {
         json!({"batchItemFailures": [{"itemIdentifier": "nobody"}]}),
     ];
     for (n, answer) in answers.iter().enumerate() {
-        send_work(&stack, &[(&format!("g{n}"), n, json!({"do": "answer", "answer": answer}))]).await;
+        send_work(
+            &stack,
+            &[(&format!("g{n}"), n, json!({"do": "answer", "answer": answer}))],
+        )
+        .await;
     }
     settled(&stack, 0, 5).await;
     assert_eq!(work_depth(&stack).await.in_flight, 5);
@@ -51,8 +62,15 @@ async fn answers_that_lambda_rejects_delete_nothing() {
 async fn answers_that_name_no_failure_delete_everything() {
     let drill = Drill::new().parameter("Batch", "1");
     let stack = drill.start().await;
-    for (n, answer) in [json!(null), json!({}), json!({"batchItemFailures": null})].iter().enumerate() {
-        send_work(&stack, &[(&format!("g{n}"), n, json!({"do": "answer", "answer": answer}))]).await;
+    for (n, answer) in [json!(null), json!({}), json!({"batchItemFailures": null})]
+        .iter()
+        .enumerate()
+    {
+        send_work(
+            &stack,
+            &[(&format!("g{n}"), n, json!({"do": "answer", "answer": answer}))],
+        )
+        .await;
     }
     settled(&stack, 3, 0).await;
     assert!(work_depth(&stack).await.is_empty());
@@ -61,9 +79,16 @@ async fn answers_that_name_no_failure_delete_everything() {
 
 #[tokio::test]
 async fn without_partial_responses_a_success_deletes_what_the_function_failed() {
-    let drill = Drill::new().replace("            FunctionResponseTypes: [ReportBatchItemFailures]\n", "");
+    let drill = Drill::new().replace(
+        "            FunctionResponseTypes: [ReportBatchItemFailures]\n",
+        "",
+    );
     let stack = drill.start().await;
-    send_work(&stack, &[("a", 1, json!({"do": "fail"})), ("b", 2, json!({"do": "ok"}))]).await;
+    send_work(
+        &stack,
+        &[("a", 1, json!({"do": "fail"})), ("b", 2, json!({"do": "ok"}))],
+    )
+    .await;
     settled(&stack, 2, 0).await;
     assert!(work_depth(&stack).await.is_empty());
     stack.shutdown().await;
@@ -79,7 +104,14 @@ async fn a_function_error_deletes_nothing_and_the_process_is_used_again() {
     settled(&stack, 1, 1).await;
     let worker = worker_stats(&stack);
     assert_eq!((worker.cold_starts, worker.invocations, worker.errors), (1, 2, 1));
-    assert!(worker.last_error.as_deref().unwrap_or_default().contains("the script says so"), "{worker:?}");
+    assert!(
+        worker
+            .last_error
+            .as_deref()
+            .unwrap_or_default()
+            .contains("the script says so"),
+        "{worker:?}"
+    );
     stack.shutdown().await;
 }
 
@@ -87,10 +119,7 @@ async fn a_function_error_deletes_nothing_and_the_process_is_used_again() {
 async fn a_paused_mapping_leaves_messages_until_it_is_enabled() {
     let drill = Drill::new();
     let stack = drill.start().await;
-    stack.set_mapping_enabled(WORK, false).unwrap();
-    // The pollers take note at their own pace: only then is the queue left alone for certain.
-    assert!(stack.view().mappings().iter().all(|mapping| !mapping.enabled));
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    pause(&stack).await;
     send_work(&stack, &[("a", 1, json!({"do": "ok"}))]).await;
     assert_eq!(work_depth(&stack).await.visible, 1);
     assert!(drill.trace().is_empty());
@@ -103,5 +132,10 @@ async fn a_paused_mapping_leaves_messages_until_it_is_enabled() {
 }
 
 pub(crate) fn worker_stats(stack: &penstock_local::Stack) -> penstock_local::lambda::FunctionStats {
-    stack.view().functions().into_iter().find(|stats| stats.name == WORKER).unwrap()
+    stack
+        .view()
+        .functions()
+        .into_iter()
+        .find(|stats| stats.name == WORKER)
+        .unwrap()
 }

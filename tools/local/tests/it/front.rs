@@ -27,9 +27,14 @@ async fn a_request_reaches_the_function_as_an_http_api_event() {
 async fn a_failing_function_is_a_500_without_its_details() {
     let drill = Drill::new();
     let stack = drill.start().await;
-    let answer = reqwest::get(format!("{}/telegram/boom", stack.front_url())).await.unwrap();
+    let answer = reqwest::get(format!("{}/telegram/boom", stack.front_url()))
+        .await
+        .unwrap();
     assert_eq!(answer.status(), 500);
-    assert_eq!(answer.text().await.unwrap(), "{\"message\":\"Internal Server Error\"}");
+    assert_eq!(
+        answer.text().await.unwrap(),
+        "{\"message\":\"Internal Server Error\"}"
+    );
     stack.shutdown().await;
 }
 
@@ -38,7 +43,9 @@ async fn a_body_over_the_limit_never_reaches_the_function() {
     let drill = Drill::new();
     let stack = drill.start().await;
     let client = reqwest::Client::new();
-    let request = client.post(format!("{}/telegram/echo", stack.front_url())).body(vec![b'x'; 7 * 1024 * 1024]);
+    let request = client
+        .post(format!("{}/telegram/echo", stack.front_url()))
+        .body(vec![b'x'; 7 * 1024 * 1024]);
     let answer = request.send().await.unwrap();
     assert_eq!(answer.status(), 413);
     stack.shutdown().await;
@@ -57,8 +64,12 @@ async fn simulated_telegram_delivers_through_the_front_and_repeats_what_was_refu
     assert_eq!(count(&format!("update {first} hello")), 1);
     assert_eq!(count(&format!("update {second} later")), 2);
     assert_eq!(count("secret 64"), 3);
-    let mut recent: Vec<i64> =
-        stack.view().recent_updates().iter().map(|update| update.update_id).collect();
+    let mut recent: Vec<i64> = stack
+        .view()
+        .recent_updates()
+        .iter()
+        .map(|update| update.update_id)
+        .collect();
     recent.sort_unstable();
     assert_eq!(recent, [first, second]);
     stack.shutdown().await;

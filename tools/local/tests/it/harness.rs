@@ -65,17 +65,26 @@ pub(crate) struct Drill {
 }
 
 impl Drill {
-    /// With ten stack seconds in one, so that timeouts are short and processes still have time.
+    /// At the pace of the wall clock.
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut options = StackOptions::new(PathBuf::from(env!("CARGO_BIN_EXE_local-test-function")));
         options.stack_name = "drill".to_owned();
-        options.time_scale = 10.0;
         options.template = Some(directory.path().join("template.yaml"));
         let trace = directory.path().join("trace").display().to_string();
         options.extra_env.insert("TRACE_FILE".to_owned(), trace);
         std::fs::write(directory.path().join("trace"), "").unwrap();
-        Self { options, directory, template: TEMPLATE.to_owned() }
+        Self {
+            options,
+            directory,
+            template: TEMPLATE.to_owned(),
+        }
+    }
+
+    /// With ten stack seconds in one, for tests that wait for a timeout or a visibility timeout.
+    pub(crate) fn fast(mut self) -> Self {
+        self.options.time_scale = 10.0;
+        self
     }
 
     pub(crate) fn parameter(mut self, name: &str, value: &str) -> Self {
@@ -131,8 +140,10 @@ pub(crate) async fn send(client: &aws_sdk_sqs::Client, url: &str, messages: &[(S
 
 /// Sends to the worker of a stack.
 pub(crate) async fn send_work(stack: &Stack, messages: &[(&str, usize, Value)]) {
-    let messages: Vec<(String, usize, Value)> =
-        messages.iter().map(|(group, n, script)| ((*group).to_owned(), *n, script.clone())).collect();
+    let messages: Vec<(String, usize, Value)> = messages
+        .iter()
+        .map(|(group, n, script)| ((*group).to_owned(), *n, script.clone()))
+        .collect();
     send(&stack.clients().sqs, &work_url(stack), &messages).await;
 }
 
@@ -153,6 +164,15 @@ pub(crate) async fn eventually<F: AsyncFnMut() -> bool>(what: &str, mut holds: F
         assert!(begun.elapsed() < LIMIT, "never happened: {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+/// Pauses the worker's mapping and waits until no poller asks for messages any more.
+pub(crate) async fn pause(stack: &Stack) {
+    stack.set_mapping_enabled(WORK, false).unwrap();
+    eventually("the pollers pause", async || {
+        stack.view().mappings()[0].receiving == 0
+    })
+    .await;
 }
 
 /// Waits until the worker's mapping has settled so many messages, deleted or left.

@@ -23,7 +23,10 @@ async fn a_group_stays_in_order_under_five_pollers_and_nothing_is_lost_or_double
     let mut by_group: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for line in drill.trace() {
         let words: Vec<&str> = line.split(' ').collect();
-        by_group.entry(words[1].to_owned()).or_default().push(words[2].parse().unwrap());
+        by_group
+            .entry(words[1].to_owned())
+            .or_default()
+            .push(words[2].parse().unwrap());
     }
     assert_eq!(by_group.len(), GROUPS);
     for (group, order) in by_group {

@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use crate::feeding::worker_stats;
-use crate::harness::{Drill, LIMIT, send_work, settled, work_depth};
+use crate::harness::{Drill, LIMIT, pause, send_work, settled, work_depth};
 
 #[tokio::test]
 async fn a_function_that_runs_too_long_is_killed_and_its_message_comes_again() {
-    let drill = Drill::new().parameter("Batch", "1");
+    let drill = Drill::new().fast().parameter("Batch", "1");
     let stack = drill.start().await;
     send_work(&stack, &[("a", 1, json!({"do": "hang_first"}))]).await;
     settled(&stack, 0, 1).await;
@@ -24,12 +24,15 @@ async fn a_function_that_runs_too_long_is_killed_and_its_message_comes_again() {
 
 #[tokio::test]
 async fn a_crash_fails_its_invocation_with_the_exit_status() {
-    let drill = Drill::new().parameter("Batch", "1");
+    let drill = Drill::new().fast().parameter("Batch", "1");
     let stack = drill.start().await;
     send_work(&stack, &[("a", 1, json!({"do": "crash_first"}))]).await;
     settled(&stack, 0, 1).await;
     let error = worker_stats(&stack).last_error.unwrap_or_default();
-    assert!(error.contains("Runtime.ExitError") && error.contains("exit status: 7"), "{error}");
+    assert!(
+        error.contains("Runtime.ExitError") && error.contains("exit status: 7"),
+        "{error}"
+    );
     assert!(stack.idle(LIMIT).await);
     settled(&stack, 1, 1).await;
     stack.shutdown().await;
@@ -37,14 +40,30 @@ async fn a_crash_fails_its_invocation_with_the_exit_status() {
 
 #[tokio::test]
 async fn a_function_that_cannot_start_says_why() {
-    let drill = Drill::new().replace("Binary: worker", "Binary: broken").parameter("Batch", "1");
+    let drill = Drill::new()
+        .replace("Binary: worker", "Binary: broken")
+        .parameter("Batch", "1");
     let stack = drill.start().await;
     send_work(&stack, &[("a", 1, json!({"do": "ok"}))]).await;
     settled(&stack, 0, 1).await;
     let error = worker_stats(&stack).last_error.unwrap_or_default();
-    assert!(error.contains("ended before it was ready") && error.contains("exit status: 1"), "{error}");
-    let lines: Vec<String> = stack.view().logs().recent().into_iter().map(|line| line.text).collect();
-    assert!(lines.iter().any(|line| line.contains("this function cannot start")), "{lines:?}");
+    assert!(
+        error.contains("ended before it was ready") && error.contains("exit status: 1"),
+        "{error}"
+    );
+    let lines: Vec<String> = stack
+        .view()
+        .logs()
+        .recent()
+        .into_iter()
+        .map(|line| line.text)
+        .collect();
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("this function cannot start")),
+        "{lines:?}"
+    );
     stack.shutdown().await;
 }
 
@@ -52,7 +71,7 @@ async fn a_function_that_cannot_start_says_why() {
 async fn no_more_invocations_run_at_once_than_the_mapping_allows() {
     let drill = Drill::new().parameter("Limit", "3").parameter("Batch", "1");
     let stack = drill.start().await;
-    stack.set_mapping_enabled(crate::harness::WORK, false).unwrap();
+    pause(&stack).await;
     let groups: Vec<String> = (0..12).map(|n| format!("g{n}")).collect();
     let messages: Vec<_> = groups
         .iter()
@@ -66,7 +85,10 @@ async fn no_more_invocations_run_at_once_than_the_mapping_allows() {
     let mapping = &stack.view().mappings()[0];
     assert_eq!((mapping.peak_in_function, mapping.deleted), (3, 12));
     let worker = worker_stats(&stack);
-    assert_eq!((worker.peak_busy, worker.cold_starts, worker.instances), (3, 3, 3));
+    assert_eq!(
+        (worker.peak_busy, worker.cold_starts, worker.instances),
+        (3, 3, 3)
+    );
     stack.shutdown().await;
 }
 
@@ -98,22 +120,34 @@ mod orphans {
             .spawn()
             .unwrap();
         let mut endpoint = String::new();
-        BufReader::new(host.stdout.take().unwrap()).read_line(&mut endpoint).unwrap();
+        BufReader::new(host.stdout.take().unwrap())
+            .read_line(&mut endpoint)
+            .unwrap();
         let endpoints = penstock_local::aws::Endpoints::one(endpoint.trim());
         let clients = penstock_local::aws::Clients::new(&endpoints, "us-east-1");
         // Its own stack name: the host uses the default one.
-        let url = format!("{}/000000000000/{}", endpoint.trim(), WORK.replace("drill", "penstock"));
+        let url = format!(
+            "{}/000000000000/{}",
+            endpoint.trim(),
+            WORK.replace("drill", "penstock")
+        );
         let messages = [
             ("a".to_owned(), 1, json!({"do": "hang"})),
             ("b".to_owned(), 2, json!({"do": "hang"})),
         ];
         send(&clients.sqs, &url, &messages).await;
         eventually("a function hangs", async || !drill.trace().is_empty()).await;
-        let pids: Vec<String> =
-            drill.trace().iter().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect();
+        let pids: Vec<String> = drill
+            .trace()
+            .iter()
+            .filter_map(|line| line.split(' ').next().map(str::to_owned))
+            .collect();
         assert!(pids.iter().all(|pid| is_running(pid)), "{pids:?}");
         host.kill().unwrap();
         host.wait().unwrap();
-        eventually("the functions are gone", async || !pids.iter().any(|pid| is_running(pid))).await;
+        eventually("the functions are gone", async || {
+            !pids.iter().any(|pid| is_running(pid))
+        })
+        .await;
     }
 }

@@ -1,0 +1,145 @@
+//! A table or a queue that fails at any call: whatever was applied, there is one outcome and it is dispatched.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use penstock_domain::failure::Failure;
+use penstock_domain::ledger::{Fence, Record as Ledgered};
+use penstock_ports::{Commit, Commitment, Filed, PortError, TakeOver, Verdict};
+use penstock_testkit::Fault;
+
+use super::*;
+
+#[tokio::test]
+async fn whichever_call_fails_and_however_there_is_one_outcome_and_one_dispatch() {
+    for fault in [Fault::Unavailable, Fault::NeverArrived, Fault::AnswerLost] {
+        for nth in 1..=6 {
+            let world = world();
+            world.inbox.fail_call(nth, fault);
+            let deliveries = deliver_until_done(&world, &record(1, 5)).await;
+            let row = row(&world, 1);
+            assert_eq!(row.record.state, State::Done, "{fault:?} at call {nth}");
+            assert_eq!(sends(&world).len(), 1, "{fault:?} at call {nth}");
+            assert!(nth > 2 || deliveries > 1, "{fault:?} at call {nth} went unnoticed");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_commit_whose_answer_was_lost_is_not_run_again() {
+    let world = world();
+    world.inbox.fail_call(2, Fault::AnswerLost);
+    assert_eq!(deliver(&world, &[record(1, 5)]).await, back(&[("m1", 5)]));
+    assert_eq!((row(&world, 1).record.state, sends(&world).len()), (State::Done, 0));
+    assert_eq!(deliver(&world, &[again(&record(1, 5))]).await, back(NONE));
+    assert_eq!((world.bot.ran(), sends(&world).len()), (vec![1], 1));
+}
+
+#[tokio::test]
+async fn a_table_that_is_away_burns_no_attempt_and_runs_no_bot() {
+    let world = world();
+    world.inbox.fail_next(3, Fault::Unavailable);
+    let mut record = record(1, 5);
+    for wait in [5, 10, 20] {
+        assert_eq!(deliver(&world, &[record.clone()]).await, back(&[("m1", wait)]));
+        record = again(&record);
+    }
+    assert!(world.bot.ran().is_empty());
+    assert_eq!(deliver(&world, &[record]).await, back(NONE));
+    assert_eq!(row(&world, 1).record.attempts, 1);
+}
+
+#[tokio::test]
+async fn a_dead_letter_that_cannot_be_written_now_is_not_lost() {
+    for fault in [Fault::Unavailable, Fault::NeverArrived, Fault::AnswerLost] {
+        let world = world();
+        world.bot.told(1, Act::Fail(penstock_bot::BotError::Permanent { code: "no", message: String::new() }));
+        world.inbox.fail_call(2, fault);
+        deliver_until_done(&world, &record(1, 5)).await;
+        let row = row(&world, 1);
+        assert_eq!(row.record.state, State::Dead, "{fault:?}");
+        assert_eq!(row.raw.as_deref(), Some(message(1, 5).as_str()));
+    }
+}
+
+/// A ledger in which somebody else changes the chat's state before each of the first commits.
+struct Meddled {
+    ledger: FakeLedger,
+    conflicts: AtomicU32,
+}
+
+impl Inbox for Meddled {
+    async fn claim(&self, subject: &Subject, request: &ClaimRequest) -> Result<Claim, PortError> {
+        self.ledger.claim(subject, request).await
+    }
+    async fn take_over(&self, subject: &Subject, request: &ClaimRequest, seen: Fence) -> Result<TakeOver, PortError> {
+        self.ledger.take_over(subject, request, seen).await
+    }
+    async fn commit(
+        &self,
+        subject: &Subject,
+        claim: &ClaimAs,
+        commit: &Commit,
+        now: Timestamp,
+    ) -> Result<Commitment, PortError> {
+        let left = self.conflicts.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        let mut commit = commit.clone();
+        if let (Ok(_), Some(state)) = (left, &mut commit.state) {
+            state.read_version += 1;
+        }
+        self.ledger.commit(subject, claim, &commit, now).await
+    }
+    async fn settle(
+        &self,
+        subject: &Subject,
+        claim: &ClaimAs,
+        verdict: &Verdict,
+        now: Timestamp,
+    ) -> Result<bool, PortError> {
+        Inbox::settle(&self.ledger, subject, claim, verdict, now).await
+    }
+    async fn file_dead(
+        &self,
+        subject: &Subject,
+        redrive: u32,
+        raw: &str,
+        failure: &Failure,
+        now: Timestamp,
+    ) -> Result<Filed, PortError> {
+        self.ledger.file_dead(subject, redrive, raw, failure, now).await
+    }
+    async fn read(&self, key: &LedgerKey) -> Result<Option<Ledgered>, PortError> {
+        self.ledger.read(key).await
+    }
+    async fn chat_state(&self, bot: BotId, chat: &str) -> Result<Option<(String, u64)>, PortError> {
+        self.ledger.chat_state(bot, chat).await
+    }
+}
+
+fn meddled(conflicts: u32) -> Processor<Meddled, ScriptedBot> {
+    let ledger = FakeLedger::new(RETENTION);
+    let bot = ScriptedBot { keeps_state: true, ..ScriptedBot::default() };
+    processor(Meddled { ledger, conflicts: AtomicU32::new(conflicts) }, bot)
+}
+
+#[tokio::test]
+async fn an_update_whose_chat_state_changed_meanwhile_is_run_again_at_once_and_burns_nothing() {
+    let world = meddled(3);
+    assert_eq!(deliver(&world, &[record(1, 5)]).await, back(NONE));
+    let row = world.inbox.ledger.row(&key(1)).unwrap();
+    assert_eq!((row.record.state, row.record.attempts, row.record.tries.len()), (State::Done, 1, 0));
+    assert_eq!(world.bot.ran(), [1, 1, 1, 1]);
+    assert!(world.bot.runs().iter().all(|run| run.attempt == 1));
+    assert_eq!(world.outbound.messages().len(), 1);
+}
+
+#[tokio::test]
+async fn the_fourth_conflict_in_a_row_is_a_failed_try() {
+    let world = meddled(4);
+    assert_eq!(deliver(&world, &[record(1, 5)]).await, back(&[("m1", 2)]));
+    let row = world.inbox.ledger.row(&key(1)).unwrap();
+    assert_eq!((row.record.state, row.record.tries[0].code.as_str()), (State::Retrying, "state_conflict"));
+    assert_eq!(world.bot.ran().len(), 4);
+    world.clock.advance(Duration::from_secs(2));
+    assert_eq!(deliver(&world, &[again(&record(1, 5))]).await, back(NONE));
+    assert_eq!(world.inbox.ledger.record(&key(1)).unwrap().attempts, 2);
+}

@@ -1,0 +1,241 @@
+//! The table's items are written as they always were, attribute by attribute, and read back from what was written
+//! then. A golden file is never edited: a changed format is a new version with files of its own.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use penstock_domain::failure::{Disposition, Failure};
+use penstock_domain::ids::{BotId, LedgerKey, Scope, UpdateDigest, UpdateId, trace_id};
+use penstock_domain::intent::{Call, IntentClaim, OnUnknown, plan};
+use penstock_domain::kind::UpdateKind;
+use penstock_domain::ledger::{ClaimRequest, Owner};
+use penstock_domain::time::Timestamp;
+use penstock_ports::{
+    Claim, ClaimAs, Commit, Commitment, Filed, Inbox, IntentSettlement, IntentStart, Outbox, SettleAs,
+    StateWrite, Subject, Verdict,
+};
+use serde_json::{Map, Value, json};
+
+use crate::dynamodb::{Table, embedded_table};
+
+const BOT: BotId = BotId(424_242);
+const NOW: Timestamp = Timestamp::from_millis(1_790_000_000_123);
+
+macro_rules! golden {
+    ($name:literal) => {
+        (
+            $name,
+            serde_json::from_str::<Value>(include_str!(concat!("../../../../tests/golden/", $name, ".json")))
+                .unwrap(),
+        )
+    };
+}
+
+/// As the DynamoDB API renders it in JSON.
+fn rendered(value: &AttributeValue) -> Value {
+    match value {
+        AttributeValue::S(text) => json!({ "S": text }),
+        AttributeValue::N(digits) => json!({ "N": digits }),
+        AttributeValue::M(map) => json!({ "M": item(map) }),
+        AttributeValue::L(list) => json!({ "L": list.iter().map(rendered).collect::<Vec<_>>() }),
+        other => panic!("no item of these has {other:?}"),
+    }
+}
+
+fn item(map: &HashMap<String, AttributeValue>) -> Value {
+    Value::Object(
+        map.iter()
+            .map(|(name, value)| (name.clone(), rendered(value)))
+            .collect::<Map<_, _>>(),
+    )
+}
+
+async fn assert_written(table: &Table, pk: &str, sk: &str, (name, expected): (&str, Value)) {
+    let written = item(&table.get(pk.to_owned(), sk).await.expect("it was written"));
+    let pretty = serde_json::to_string_pretty(&written).unwrap();
+    assert_eq!(written, expected, "{name} would be written as\n{pretty}");
+}
+
+fn subject(update: i64) -> Subject {
+    Subject {
+        key: LedgerKey::new(BOT, UpdateId(update)),
+        bot_id: BOT,
+        update_id: update,
+        kind: UpdateKind::Message,
+        group: Scope::Chat("1001".to_owned()).group(BOT),
+        received_at: Timestamp::from_millis(1_789_999_999_500),
+        trace_id: trace_id(BOT, UpdateId(update)),
+    }
+}
+
+async fn claimed(table: &Table, subject: &Subject) -> ClaimAs {
+    let request = ClaimRequest {
+        owner: Owner("0f0e0d0c-request:1".to_owned()),
+        redrive: 0,
+        digest: UpdateDigest(0x0123_4567_89ab_cdef),
+        now: NOW,
+        lease_until: NOW + Duration::from_secs(19),
+    };
+    match table.ledger.claim(subject, &request).await.unwrap() {
+        Claim::Acquired(claim) => claim,
+        Claim::Refused(refusal, _) => panic!("{refusal:?}"),
+    }
+}
+
+fn failed(code: &str, disposition: Disposition) -> Failure {
+    Failure::new(code, "the backend answered 429", disposition, 1, NOW)
+}
+
+#[tokio::test]
+async fn a_claimed_update_is_written_as_it_always_was() {
+    let table = embedded_table().await;
+    claimed(&table, &subject(1001)).await;
+    assert_written(
+        &table,
+        "UPD#424242:1001",
+        "LEDGER",
+        golden!("v1/ledger_processing"),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_update_that_is_tried_again_is_written_as_it_always_was() {
+    let table = embedded_table().await;
+    let subject = subject(1002);
+    let claim = claimed(&table, &subject).await;
+    let throttled = Disposition::Throttled {
+        retry_after: Duration::from_secs(3),
+    };
+    let verdict = Verdict::Retry {
+        next_at: NOW + Duration::from_secs(3),
+        failure: failed("backend_429", throttled),
+    };
+    assert!(
+        Inbox::settle(&table.ledger, &subject, &claim, &verdict, NOW)
+            .await
+            .unwrap()
+    );
+    assert_written(&table, "UPD#424242:1002", "LEDGER", golden!("v1/ledger_retrying")).await;
+}
+
+#[tokio::test]
+async fn an_outcome_its_sends_and_its_chat_state_are_written_as_they_always_were() {
+    let table = embedded_table().await;
+    let subject = subject(1003);
+    let claim = claimed(&table, &subject).await;
+    let call = |text: &str| Call {
+        method: "sendMessage".to_owned(),
+        params: format!(r#"{{"chat_id":1001,"text":"{text}"}}"#),
+        on_unknown: if text == "one" {
+            OnUnknown::ResendOnce
+        } else {
+            OnUnknown::Hold
+        },
+    };
+    let mut intents = plan(BOT, ["one", "two", "three", "four"].map(call).into()).unwrap();
+    (intents[3].not_before, intents[3].refers_to) = (Some(NOW + Duration::from_secs(60)), Some(0));
+    let state = StateWrite {
+        chat: "1001".to_owned(),
+        read_version: 0,
+        state: r#"{"step":1}"#.to_owned(),
+    };
+    let commit = Commit {
+        intents,
+        state: Some(state),
+        result: "4 sends".to_owned(),
+    };
+    assert_eq!(
+        table.ledger.commit(&subject, &claim, &commit, NOW).await.unwrap(),
+        Commitment::Done
+    );
+    let ends = [
+        SettleAs::Sent { message_id: Some(41) },
+        SettleAs::Unknown {
+            failure: failed("bot_api_no_answer", Disposition::Ambiguous),
+        },
+        SettleAs::Retry {
+            next_at: NOW + Duration::from_secs(2),
+            burned: true,
+            failure: failed("bot_api_502", Disposition::Transient),
+        },
+    ];
+    for (n, settle) in (0_u8..).zip(ends) {
+        let owner = Owner(format!("0f0e0d0c-sender:{n}"));
+        let intent = IntentClaim {
+            owner: owner.clone(),
+            n,
+            redrive: 0,
+            resend: 0,
+            previous: n.checked_sub(1),
+            now: NOW,
+            lease_until: NOW + Duration::from_secs(19),
+        };
+        let started = table.ledger.start(&subject.key, &intent).await.unwrap();
+        assert_eq!(started, IntentStart::Acquired { attempt: 1 });
+        let settlement = IntentSettlement {
+            key: subject.key.clone(),
+            n,
+            of: 4,
+            owner: Some(owner),
+            settle,
+            now: NOW,
+        };
+        assert!(Outbox::settle(&table.ledger, &settlement).await.unwrap());
+    }
+    assert_written(&table, "UPD#424242:1003", "LEDGER", golden!("v1/ledger_done")).await;
+    assert_written(&table, "CHAT#424242:1001", "STATE", golden!("v1/chat_state")).await;
+}
+
+#[tokio::test]
+async fn a_dead_update_is_written_as_it_always_was() {
+    let table = embedded_table().await;
+    let subject = subject(1004);
+    let claim = claimed(&table, &subject).await;
+    let failure = failed("handler_rejected", Disposition::Permanent);
+    let verdict = Verdict::Dead {
+        raw: r#"{"update_id":1004,"message":{"chat":{"id":1001}}}"#.to_owned(),
+        failure,
+    };
+    assert!(
+        Inbox::settle(&table.ledger, &subject, &claim, &verdict, NOW)
+            .await
+            .unwrap()
+    );
+    assert_written(&table, "UPD#424242:1004", "LEDGER", golden!("v1/ledger_dead")).await;
+}
+
+#[tokio::test]
+async fn a_quarantined_body_is_stored_as_it_always_was() {
+    let table = embedded_table().await;
+    let key = LedgerKey::quarantined(BOT, b"\xff\x00{");
+    let subject = Subject {
+        key,
+        update_id: -1,
+        kind: UpdateKind::Unknown,
+        ..subject(0)
+    };
+    let failure = failed("unparseable", Disposition::Permanent);
+    let filed = table
+        .ledger
+        .file_dead(&subject, 0, "/wB7", &failure, NOW)
+        .await
+        .unwrap();
+    assert_eq!(filed, Filed::Dead);
+    let pk = format!("UPD#{}", subject.key);
+    assert_written(&table, &pk, "LEDGER", golden!("v1/ledger_quarantined")).await;
+}
+
+#[tokio::test]
+async fn holds_and_debits_are_written_as_they_always_were() {
+    let table = embedded_table().await;
+    table
+        .ledger
+        .hold_chat(BOT, "1001", NOW + Duration::from_secs(35), NOW)
+        .await
+        .unwrap();
+    assert_written(&table, "CHAT#424242:1001", "GATE", golden!("v1/gate")).await;
+    table.ledger.debit_bot(BOT, 3, NOW).await.unwrap();
+    assert_written(&table, "BOT#424242", "GATE#interactive", golden!("v1/bot_gate")).await;
+}

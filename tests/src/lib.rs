@@ -1,1 +1,0 @@
-//! Tests of the whole: see `it/main.rs`.

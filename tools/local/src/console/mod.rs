@@ -1,0 +1,135 @@
+//! The stack as the console sees it, and the routes of both on one listener.
+//!
+//! Never changes anything: the console acts only through the simulated chat.
+
+mod line;
+mod updates;
+
+use std::sync::Arc;
+
+use axum::Router;
+use penstock_console::{BotMode, BotView, FunctionView, LogLine, QueueView, Snapshot, Source};
+use telegram_sim::Sim;
+use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::task::JoinSet;
+
+use crate::ledger::LedgerReader;
+use crate::logs;
+use crate::stack::View;
+use updates::Updates;
+
+/// Lines that an open page may be behind before it loses some.
+const PAGE_LAG: usize = 1_024;
+
+/// The routes, and what must go for open pages to end.
+pub(crate) struct Web {
+    pub(crate) router: Router,
+    /// Passes log lines on; pages end when it is dropped.
+    pub(crate) passing: JoinSet<()>,
+}
+
+/// Everything that a browser and Telegram reach.
+pub(crate) fn web(view: &View, ledger: Option<LedgerReader>) -> Web {
+    let (sender, lines) = broadcast::channel(PAGE_LAG);
+    let mut passing = JoinSet::new();
+    passing.spawn(pass_lines(view.logs().subscribe(), sender));
+    let source = Arc::new(ConsoleSource {
+        view: view.clone(),
+        updates: Updates::new(ledger),
+        lines,
+    });
+    let mut router = penstock_console::router(source);
+    if let Some(front) = view.front() {
+        router = router.merge(front.router());
+    }
+    Web { router, passing }
+}
+
+struct ConsoleSource {
+    view: View,
+    updates: Updates,
+    /// Kept only to be subscribed again: the sender belongs to the task that passes lines on.
+    lines: broadcast::Receiver<LogLine>,
+}
+
+impl Source for ConsoleSource {
+    async fn snapshot(&self) -> Snapshot {
+        let facts = self.view.facts();
+        let now_ms = self.view.clock().now_ms();
+        let accepted = self.view.recent_updates();
+        let (updates, totals) = self.updates.tell(&accepted, self.view.accepted(), now_ms).await;
+        let queues = self.view.queues().await.unwrap_or_default();
+        Snapshot {
+            stack: facts.stack_name.clone(),
+            bot: BotView {
+                username: facts.username.clone(),
+                mode: if facts.real_bot {
+                    BotMode::Real
+                } else {
+                    BotMode::Simulated
+                },
+            },
+            webhook_url_masked: format!("{}/telegram/{}/…", facts.front_url, facts.bot_id),
+            uptime_ms: u64::try_from(now_ms - facts.started_at_ms).unwrap_or(0),
+            queues: queues.into_iter().map(queue_view).collect(),
+            functions: self.view.functions().into_iter().map(function_view).collect(),
+            updates,
+            totals,
+        }
+    }
+
+    fn logs(&self) -> broadcast::Receiver<LogLine> {
+        self.lines.resubscribe()
+    }
+
+    fn recent_logs(&self) -> Vec<LogLine> {
+        self.view.logs().recent().iter().map(console_line).collect()
+    }
+
+    fn chat(&self) -> Option<Sim> {
+        self.view.sim().cloned()
+    }
+}
+
+fn queue_view(depth: crate::stack::QueueDepth) -> QueueView {
+    QueueView {
+        name: depth.name,
+        visible: depth.visible + depth.delayed,
+        in_flight: depth.in_flight,
+        oldest_age_ms: depth.oldest_age_ms,
+    }
+}
+
+fn function_view(stats: crate::lambda::FunctionStats) -> FunctionView {
+    let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+    FunctionView {
+        name: stats.name,
+        instances: count(stats.instances),
+        busy: count(stats.busy),
+        cold_starts: stats.cold_starts,
+        invocations: stats.invocations,
+        errors: stats.errors,
+        last_error: stats.last_error,
+    }
+}
+
+async fn pass_lines(mut from: broadcast::Receiver<logs::LogLine>, to: broadcast::Sender<LogLine>) {
+    loop {
+        match from.recv().await {
+            // Nobody looking is fine.
+            Ok(line) => drop(to.send(console_line(&line))),
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
+
+fn console_line(line: &logs::LogLine) -> LogLine {
+    let (level, text) = line::readable(&line.text);
+    LogLine {
+        at_ms: line.at_ms,
+        source: line.source.clone(),
+        level,
+        text,
+    }
+}
