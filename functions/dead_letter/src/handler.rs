@@ -126,7 +126,7 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
         };
         let done = match self.file(&subject, envelope.redrive, envelope.update, REDROVE, REDROVE_WHY).await? {
             Filed::Dead | Filed::Already => return Ok(Verdict::Done),
-            Filed::HeldUntil(until) => return Ok(Verdict::ComeBackIn(until.since(self.0.clock.now()))),
+            Filed::HeldUntil(until) => return Ok(Verdict::held(until.since(self.0.clock.now()))),
             Filed::Done(done) => done,
         };
         let origin = Origin {
@@ -172,7 +172,7 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
             IntentStart::Refused(refusal) => match refusal {
                 IntentRefusal::Settled | IntentRefusal::Mine { .. } => return Ok(Verdict::Done),
                 IntentRefusal::BehindPrevious => return Ok(Verdict::ComeBackIn(BEHIND_WAIT)),
-                IntentRefusal::HeldUntil(until) => return Ok(Verdict::ComeBackIn(until.since(now))),
+                IntentRefusal::HeldUntil(until) => return Ok(Verdict::held(until.since(now))),
                 IntentRefusal::Lost => (None, SettleAs::Unknown { failure: failure(Disposition::Ambiguous) }),
                 IntentRefusal::Absent => return self.foreign(record, "there is no such intent in the ledger").await,
             },
@@ -214,7 +214,7 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
     fn verdict_of(&self, filed: Filed) -> Verdict {
         match filed {
             Filed::Dead | Filed::Already | Filed::Done(_) => Verdict::Done,
-            Filed::HeldUntil(until) => Verdict::ComeBackIn(until.since(self.0.clock.now())),
+            Filed::HeldUntil(until) => Verdict::held(until.since(self.0.clock.now())),
         }
     }
 }

@@ -29,11 +29,15 @@ pub(crate) fn messages(origin: &Origin, intents: &[(&Intent, u32)], of: u8) -> R
 }
 
 /// Dispatches what a committed record still has `intended`.
+///
+/// # Errors
+/// The queue's, or that a stored intent cannot become a message: never as if nothing had been open.
 pub(crate) async fn dispatch_intended<Q: QueueSender>(
     outbound: &Q,
     origin: &Origin,
     record: &Record,
 ) -> Result<usize, PortError> {
+    const OPERATION: &str = "dispatch";
     let of = u8::try_from(record.intents.len()).unwrap_or(u8::MAX);
     let open: Vec<_> = record
         .intents
@@ -41,8 +45,8 @@ pub(crate) async fn dispatch_intended<Q: QueueSender>(
         .filter(|stored| stored.state == IntentState::Intended)
         .map(|stored| (&stored.intent, stored.resend))
         .collect();
-    // They were checked before the commit, so none is refused here.
-    let messages = messages(origin, &open, of).unwrap_or_default();
+    let messages = messages(origin, &open, of)
+        .map_err(|_| PortError::Unreadable { operation: OPERATION, what: "intent" })?;
     let count = messages.len();
     if count > 0 {
         outbound.enqueue_all(messages).await?;

@@ -88,7 +88,7 @@ async fn poison<I: Inbox, U, O, B, C: Clock, D>(
             tracing::error!(bot.id = bot_id.0, key = %subject.key, "a queue body that is none of ours was parked");
             Verdict::Done
         }
-        Ok(Filed::HeldUntil(until)) => Verdict::ComeBackIn(until.since(now)),
+        Ok(Filed::HeldUntil(until)) => Verdict::held(until.since(now)),
         Err(error) => store_away(record, &error),
     }
 }

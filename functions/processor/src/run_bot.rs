@@ -20,6 +20,21 @@ pub(crate) struct RunFailure {
     pub(crate) max_attempts: Option<u32>,
 }
 
+/// A panic's own message may hold a person's text, so it is not kept.
+fn panicked() -> RunFailure {
+    RunFailure {
+        code: "handler_panicked",
+        message: "the handler panicked; see the function's log for where".to_owned(),
+        disposition: Disposition::Transient,
+        max_attempts: Some(MAX_UNCLASSIFIED),
+    }
+}
+
+/// Asks the bot whether it wants the chat's state.
+pub(crate) fn wants_state<B: Bot>(bot: &B, incoming: &Incoming) -> Result<bool, RunFailure> {
+    std::panic::catch_unwind(AssertUnwindSafe(|| bot.wants_state(incoming))).map_err(|_| panicked())
+}
+
 pub(crate) async fn run_bot<B: Bot, C: Clock>(
     bot: &B,
     clock: &C,
@@ -27,7 +42,8 @@ pub(crate) async fn run_bot<B: Bot, C: Clock>(
     incoming: &Incoming,
 ) -> Result<Outcome, RunFailure> {
     let limit = clock.real(HANDLER_LIMIT);
-    let run = AssertUnwindSafe(bot.handle(context, incoming)).catch_unwind();
+    // Inside a future of ours, so that a handler that panics before it gives one back is caught too.
+    let run = AssertUnwindSafe(async { bot.handle(context, incoming).await }).catch_unwind();
     let failure = |code, message: String, disposition, max_attempts| RunFailure { code, message, disposition, max_attempts };
     match tokio::time::timeout(limit, run).await {
         Err(_) => Err(failure(
@@ -36,13 +52,7 @@ pub(crate) async fn run_bot<B: Bot, C: Clock>(
             Disposition::Transient,
             None,
         )),
-        // The panic's own message may hold a person's text.
-        Ok(Err(_)) => Err(failure(
-            "handler_panicked",
-            "the handler panicked; see the function's log for where".to_owned(),
-            Disposition::Transient,
-            Some(MAX_UNCLASSIFIED),
-        )),
+        Ok(Err(_)) => Err(panicked()),
         Ok(Ok(Ok(outcome))) => Ok(outcome),
         Ok(Ok(Err(error))) => Err(match error {
             BotError::Transient { code, message } => failure(code, message, Disposition::Transient, None),

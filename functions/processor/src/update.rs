@@ -18,10 +18,10 @@ use penstock_ports::{
     TakeOver, Verdict as Settled,
 };
 
-use crate::limits::LEASE;
 use crate::dispatch::{dispatch_intended, messages};
 use crate::handler::{Deps, store_away};
-use crate::run_bot::{RunFailure, run_bot};
+use crate::limits::{HANDLER_LIMIT, LEASE};
+use crate::run_bot::{RunFailure, run_bot, wants_state};
 
 /// Runs of a handler whose chat state was changed under it, before that counts as a failed try.
 const MAX_STATE_RUNS: u32 = 4;
@@ -29,6 +29,11 @@ const MAX_STATE_RUNS: u32 = 4;
 const SUSPECT_WAIT: Duration = Duration::from_secs(1);
 /// Wait after a lost lease: whoever has it is settling.
 const LEASE_LOST_WAIT: Duration = Duration::from_secs(2);
+/// Shortest wait of what is held: the record changed between two looks at it. Never 0, which would be a thousand
+/// receives in two minutes.
+const SHORTEST_HELD_WAIT: Duration = Duration::from_secs(1);
+/// Why an Update is parked whose answer nobody waits for any more. Counted, but nobody has to do anything.
+const EXPIRED: &str = "expired";
 
 pub(crate) struct Delivery<'a, I, U, O, B, C, D> {
     deps: &'a Deps<I, U, O, B, C, D>,
@@ -89,7 +94,7 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
             Refusal::Done => Claimed::Settled(self.dispatch_again(&record).await),
             // Once more under the suffixed key and still reused: the digest's first 64 bits are equal. Wait for a person.
             Refusal::ReusedId => Claimed::Settled(Verdict::ComeBackIn(growing_wait(self.record.receive_count))),
-            Refusal::HeldUntil(until) => Claimed::Settled(Verdict::ComeBackIn(until.since(request.now))),
+            Refusal::HeldUntil(until) => Claimed::Settled(Verdict::held(until.since(request.now))),
             Refusal::Suspect { fence } => {
                 if alone.claim().is_err() {
                     return Ok(Claimed::Settled(Verdict::ComeBackIn(SUSPECT_WAIT)));
@@ -113,7 +118,7 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
             return self.settle(claim, Settled::Dead { raw: self.envelope.update.to_owned(), failure }).await;
         }
         if is_expired_at(self.subject.kind, self.subject.received_at, now) {
-            let failure = self.failure("expired", "its answer would come too late", Disposition::Permanent, claim);
+            let failure = self.failure(EXPIRED, "its answer would come too late", Disposition::Permanent, claim);
             return self.settle(claim, Settled::Dead { raw: self.envelope.update.to_owned(), failure }).await;
         }
         match self.run(claim, now).await {
@@ -148,8 +153,15 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
         let Deps { inbox, bot, clock, .. } = self.deps;
         let incoming = Incoming::read(self.subject.kind, self.envelope.update);
         let chat = chat_of_group(&self.subject.group);
-        for _ in 0..MAX_STATE_RUNS {
-            let wants_state = bot.wants_state(&incoming);
+        let wants_state = match wants_state(bot, &incoming) {
+            Ok(wants_state) => wants_state,
+            Err(failed) => return Ok(Ran::Failed(failed)),
+        };
+        for run in 1..=MAX_STATE_RUNS {
+            // A run that could outlast the lease would end as a crash.
+            if run > 1 && clock.now().since(now) + HANDLER_LIMIT > LEASE {
+                break;
+            }
             let stored = if wants_state { inbox.chat_state(self.subject.bot_id, chat).await? } else { None };
             let read_version = stored.as_ref().map_or(0, |(_, version)| *version);
             let context = Context {
@@ -177,7 +189,7 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
         }
         Ok(Ran::Failed(RunFailure {
             code: "state_conflict",
-            message: format!("the chat's state changed under {MAX_STATE_RUNS} runs in a row"),
+            message: "the chat's state changed under every run".to_owned(),
             disposition: Disposition::Transient,
             max_attempts: None,
         }))
@@ -211,7 +223,14 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
         };
         let commit = Commit { intents, state, result: outcome.result.to_owned() };
         let now = self.deps.clock.now();
-        Ok(match self.deps.inbox.commit(&self.subject, claim, &commit, now).await? {
+        let committed = match self.deps.inbox.commit(&self.subject, claim, &commit, now).await {
+            // An outcome that the table will never take, for its size as a rule.
+            Err(PortError::Rejected { code, .. }) if code.starts_with("Validation") => {
+                return invalid(format!("the ledger does not take the outcome: {code}"));
+            }
+            committed => committed?,
+        };
+        Ok(match committed {
             Commitment::StateConflict => None,
             Commitment::LeaseLost => Some(Ran::LeaseLost),
             Commitment::Done if messages.is_empty() => Some(Ran::Committed(0)),
@@ -256,6 +275,10 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
                     let wait_ms = wait.as_millis();
                     tracing::warn!(trace_id, code = failure.code, attempt = failure.attempt, wait_ms, "failed: tried again");
                     Verdict::ComeBackIn(wait)
+                }
+                None if failure.code == EXPIRED => {
+                    tracing::info!(trace_id, code = failure.code, kind = self.subject.kind.name(), "parked: nobody waits for it");
+                    Verdict::Done
                 }
                 None => {
                     tracing::error!(trace_id, code = failure.code, attempt = failure.attempt, key = %self.subject.key, "dead letter");

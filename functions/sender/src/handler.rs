@@ -118,7 +118,7 @@ pub(crate) async fn park<L: Inbox, A, S, C: Clock, D>(
             tracing::error!(bot.id = bot_id.0, code, key = %subject.key, "an outbound body was parked");
             Verdict::Done
         }
-        Ok(Filed::HeldUntil(until)) => Verdict::ComeBackIn(until.since(now)),
+        Ok(Filed::HeldUntil(until)) => Verdict::held(until.since(now)),
         Err(error) => store_away(record, &error),
     }
 }

@@ -59,7 +59,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
         match refusal {
             IntentRefusal::Settled | IntentRefusal::Mine { .. } => Verdict::Done,
             IntentRefusal::BehindPrevious => Verdict::ComeBackIn(BEHIND_WAIT),
-            IntentRefusal::HeldUntil(until) => Verdict::ComeBackIn(until.since(now)),
+            IntentRefusal::HeldUntil(until) => Verdict::held(until.since(now)),
             IntentRefusal::Lost => {
                 let failure = Failure::new(
                     "sender_died",

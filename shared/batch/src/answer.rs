@@ -1,15 +1,24 @@
 //! Answering for a batch: the visibility of what failed is set, then it is named.
 
+use std::time::Duration;
+
 use aws_lambda_events::event::sqs::SqsBatchResponse;
 use penstock_ports::{Deliveries, VisibilityChange};
 
 use crate::record::response;
 use crate::run::Report;
 
+/// Longest wait that is asked for. SQS refuses what would end later than 12 hours after the receive, and up to two
+/// minutes (the queue's own visibility) have passed since; a longer wait is waited out in several receives.
+const LONGEST_HIDDEN: Duration = Duration::from_secs(12 * 3600 - 120);
+
 /// Hides what was not handled for as long as it asked, and makes the partial response. A visibility that cannot be set
 /// is no loss: the delivery comes back when the queue's own visibility ends.
 pub async fn answer(report: &Report, queue: &impl Deliveries) -> SqsBatchResponse {
-    let hide = |hide: &crate::run::Hide| VisibilityChange { receipt: hide.receipt.clone(), hidden_for: hide.hidden_for };
+    let hide = |hide: &crate::run::Hide| VisibilityChange {
+        receipt: hide.receipt.clone(),
+        hidden_for: hide.hidden_for.min(LONGEST_HIDDEN),
+    };
     let changes: Vec<_> = report.hide.iter().map(hide).collect();
     if !changes.is_empty() {
         match queue.hide(changes).await {

@@ -25,6 +25,17 @@ pub enum Verdict {
     ComeBackIn(Duration),
 }
 
+/// Least wait of a record that somebody else holds: at 0 the next poll would have it again, and spin.
+const LEAST_HELD: Duration = Duration::from_secs(1);
+
+impl Verdict {
+    /// Somebody else holds the record for that long.
+    #[must_use]
+    pub fn held(wait: Duration) -> Self {
+        Self::ComeBackIn(wait.max(LEAST_HELD))
+    }
+}
+
 /// Handles one record after the other.
 pub trait Handler: Sync {
     /// Handles a record. `alone` is the right to be the only one of this batch.

@@ -139,6 +139,7 @@ fn expectation(sample: &Sample) -> Value {
         http_status,
         outcome,
         sends,
+        refused,
     } = sample.expect;
     json!({
         "name": sample.name,
@@ -146,6 +147,7 @@ fn expectation(sample: &Sample) -> Value {
         "http_status": http_status,
         "outcome": outcome.name(),
         "sends": { "min": sends.min, "max": sends.max },
+        "refused": refused,
     })
 }
 

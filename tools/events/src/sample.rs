@@ -58,6 +58,8 @@ pub struct Expect {
     pub outcome: Outcome,
     /// How many calls of the Bot API the example bot makes for it.
     pub sends: Sends,
+    /// How many of those Telegram refuses: they speak of what is no more.
+    pub refused: u8,
 }
 
 /// How a request ends.

@@ -114,3 +114,16 @@ async fn no_log_line_holds_a_text_or_the_id_of_a_person_or_a_chat() {
         assert!(!logged.contains(private), "a log line holds {private}");
     }
 }
+
+/// SQS hides nothing for longer than 12 hours after its receive, and refuses what asks for more.
+#[tokio::test]
+async fn a_wait_of_a_day_is_waited_out_in_several_receives() {
+    let world = world();
+    let after = Duration::from_secs(86_400);
+    world.bot.told(1, Act::Fail(penstock_bot::BotError::RetryAfter { code: "come_later", after }));
+    let answered = deliver(&world, &[record(1, 5)]).await;
+    assert_eq!(answered, back(&[("m1", 12 * 3600 - 120)]));
+    world.clock.advance(answered[0].1);
+    assert_eq!(deliver(&world, &[again(&record(1, 5))]).await, back(&[("m1", 12 * 3600 - 120)]));
+    assert_eq!((world.bot.ran(), row(&world, 1).record.state), (vec![1], State::Retrying));
+}

@@ -34,10 +34,15 @@ pub(super) struct Run {
 pub(super) struct ScriptedBot {
     acts: Mutex<HashMap<i64, Act>>,
     runs: Mutex<Vec<Run>>,
-    pub(super) keeps_state: bool,
+    keeps_state: bool,
 }
 
 impl ScriptedBot {
+    /// One that counts in each chat's state what it has seen.
+    pub(super) fn that_keeps_state() -> Self {
+        Self { keeps_state: true, ..Self::default() }
+    }
+
     pub(super) fn told(&self, update: i64, act: Act) {
         self.acts.lock().unwrap().insert(update, act);
     }

@@ -61,6 +61,16 @@ async fn a_dead_letter_that_cannot_be_written_now_is_not_lost() {
     }
 }
 
+#[tokio::test]
+async fn an_outcome_that_the_table_will_never_take_is_parked_at_once_and_its_group_goes_on() {
+    let world = world();
+    world.inbox.fail_call(2, Fault::Rejected);
+    assert_eq!(deliver(&world, &[record(1, 5), record(2, 5)]).await, back(NONE));
+    let row = row(&world, 1);
+    assert_eq!((row.record.state, row.record.tries[0].code.as_str()), (State::Dead, "invalid_calls"));
+    assert_eq!(super::row(&world, 2).record.state, State::Done);
+}
+
 /// A ledger in which somebody else changes the chat's state before each of the first commits.
 struct Meddled {
     ledger: FakeLedger,
@@ -117,8 +127,7 @@ impl Inbox for Meddled {
 
 fn meddled(conflicts: u32) -> Processor<Meddled, ScriptedBot> {
     let ledger = FakeLedger::new(RETENTION);
-    let bot = ScriptedBot { keeps_state: true, ..ScriptedBot::default() };
-    processor(Meddled { ledger, conflicts: AtomicU32::new(conflicts) }, bot)
+    processor(Meddled { ledger, conflicts: AtomicU32::new(conflicts) }, ScriptedBot::that_keeps_state())
 }
 
 #[tokio::test]
@@ -142,4 +151,27 @@ async fn the_fourth_conflict_in_a_row_is_a_failed_try() {
     world.clock.advance(Duration::from_secs(2));
     assert_eq!(deliver(&world, &[again(&record(1, 5))]).await, back(NONE));
     assert_eq!(world.inbox.ledger.record(&key(1)).unwrap().attempts, 2);
+}
+
+/// The clock of a runtime whose time the test sets.
+struct RuntimeClock(tokio::time::Instant);
+
+impl penstock_ports::Clock for RuntimeClock {
+    fn now(&self) -> Timestamp {
+        START + self.0.elapsed()
+    }
+}
+
+/// Four runs of a slow handler would outlast the lease and the function.
+#[tokio::test(start_paused = true)]
+async fn a_slow_update_is_not_run_again_when_its_lease_could_end_meanwhile() {
+    let Deps { inbox, updates, outbound, bot, draw, .. } = meddled(4);
+    bot.told(1, Act::Work(Duration::from_secs(7)));
+    let clock = RuntimeClock(tokio::time::Instant::now());
+    let deps = Deps { inbox, updates, outbound, bot, clock, draw };
+    let response = handle(&deps, &[record(1, 5)], &PLENTY).await;
+    assert_eq!(response.batch_item_failures.len(), 1);
+    assert_eq!(deps.bot.ran(), [1]);
+    let record = deps.inbox.ledger.record(&key(1)).unwrap();
+    assert_eq!((record.state, record.tries[0].code.as_str()), (State::Retrying, "state_conflict"));
 }

@@ -319,7 +319,20 @@ pub async fn a_stranger_cannot_settle<W: World>(world: &W) {
         "it was not started"
     );
     case.begin(0, "sender", START).await;
-    assert!(!case.end(0, Some("stranger"), sent(1), START).await);
+    let why = || failure("away", 1, START);
+    let ends = [
+        sent(1),
+        SettleAs::Failed { failure: why() },
+        SettleAs::Unknown { failure: why() },
+        SettleAs::Retry {
+            next_at: START,
+            burned: true,
+            failure: why(),
+        },
+    ];
+    for end in ends {
+        assert!(!case.end(0, Some("stranger"), end, START).await);
+    }
     assert!(
         !case.end(0, None, sent(1), START + LEASE_AND_MARGIN).await,
         "its worker may be alive"

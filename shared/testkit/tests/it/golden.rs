@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use penstock_domain::failure::{Disposition, Failure};
-use penstock_domain::ids::{BotId, LedgerKey, Scope, UpdateDigest, UpdateId, trace_id};
+use penstock_domain::ids::{BotId, LedgerKey, Scope, UpdateDigest, UpdateId, quarantine_group, trace_id};
 use penstock_domain::intent::{Call, IntentClaim, OnUnknown, plan};
 use penstock_domain::kind::UpdateKind;
 use penstock_domain::ledger::{ClaimRequest, Owner};
@@ -209,17 +209,20 @@ async fn a_dead_update_is_written_as_it_always_was() {
 #[tokio::test]
 async fn a_quarantined_body_is_stored_as_it_always_was() {
     let table = embedded_table().await;
-    let key = LedgerKey::quarantined(BOT, b"\xff\x00{");
+    let body = b"\xff\x00{";
     let subject = Subject {
-        key,
+        key: LedgerKey::quarantined(BOT, body),
         update_id: -1,
         kind: UpdateKind::Unknown,
+        group: quarantine_group(BOT, body),
         ..subject(0)
     };
     let failure = failed("unparseable", Disposition::Permanent);
+    // As it travelled, so that any bytes are kept.
+    let raw = include_str!("../../../../tests/golden/v1/quarantined.json").trim_end();
     let filed = table
         .ledger
-        .file_dead(&subject, 0, "/wB7", &failure, NOW)
+        .file_dead(&subject, 0, raw, &failure, NOW)
         .await
         .unwrap();
     assert_eq!(filed, Filed::Dead);

@@ -20,7 +20,7 @@ pub(super) struct Story {
     ended_after_ms: Option<i64>,
     next_try_after_ms: Option<i64>,
     tries: Vec<Try>,
-    sends: Vec<Send>,
+    sends: Vec<OneSend>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<String>,
 }
@@ -37,7 +37,7 @@ struct Try {
 
 /// One send.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-struct Send {
+struct OneSend {
     n: u8,
     method: String,
     state: &'static str,
@@ -61,7 +61,7 @@ impl Story {
             disposition: failure.disposition.name(),
             after_ms: after(failure.at.as_millis()),
         };
-        let send = |stored: &IntentRecord| Send {
+        let send = |stored: &IntentRecord| OneSend {
             n: stored.intent.n,
             method: stored.intent.call.method.clone(),
             state: stored.state.name(),
@@ -125,7 +125,7 @@ impl Try {
     }
 }
 
-impl Send {
+impl OneSend {
     fn told(&self) -> String {
         let mut told = format!("send {} {} {}", self.n, self.method, self.state);
         if let Some(id) = self.message_id {

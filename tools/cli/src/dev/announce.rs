@@ -1,0 +1,155 @@
+//! What a start says: where the stack is, what to do next, and how long the first reply took.
+
+use std::time::{Duration, Instant};
+
+use penstock_local::Stack;
+use penstock_local::logs::{LogLine, Logs};
+use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::args::DevArgs;
+use crate::figures;
+use crate::print;
+
+/// A stack that is ready.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Ready {
+    ready: bool,
+    url: String,
+    bot_id: u64,
+    username: String,
+    is_simulated: bool,
+    state_dir: String,
+    is_temporary: bool,
+    pid: u32,
+    ready_ms: u64,
+}
+
+impl Ready {
+    pub(super) fn of(stack: &Stack, args: &DevArgs, started: Instant) -> Self {
+        Self {
+            ready: true,
+            url: stack.console_url(),
+            bot_id: stack.bot_id(),
+            username: stack.username().to_owned(),
+            is_simulated: stack.sim().is_some(),
+            state_dir: stack.state_dir().display().to_string(),
+            is_temporary: args.kept_state().is_none(),
+            pid: std::process::id(),
+            ready_ms: millis(started.elapsed()),
+        }
+    }
+
+    pub(super) fn tell(&self, args: &DevArgs) {
+        if args.json {
+            return print::json(self);
+        }
+        let say = |line: &str| if args.headless { print::note(line) } else { print::data(line) };
+        self.lines(args.headless).iter().for_each(|line| say(line));
+    }
+
+    fn lines(&self, is_headless: bool) -> Vec<String> {
+        let time = figures::duration(Duration::from_millis(self.ready_ms));
+        let mut told = vec![format!("penstock is ready after {time}: {}", self.url)];
+        if !is_headless {
+            told.push(if self.is_simulated {
+                format!("  next   open {} and write /start", self.url)
+            } else {
+                format!("  next   write /start to https://t.me/{}, and watch it at {}", self.username, self.url)
+            });
+        }
+        let kind = if self.is_simulated { "simulated" } else { "real, by long polling" };
+        told.push(format!("  bot    @{} ({kind})", self.username));
+        let life = if self.is_temporary { "removed at the end" } else { "kept; remove it to begin afresh" };
+        told.push(format!("  state  {} ({life})", self.state_dir));
+        if !is_headless {
+            told.push("  stop   with Ctrl-C; what waits is finished at the next start".to_owned());
+        }
+        told
+    }
+}
+
+/// What the sender's log says of a send.
+#[derive(Debug, Deserialize)]
+struct SentLine {
+    message: String,
+    total_ms: serde_json::Value,
+}
+
+/// Waits for the first send and says how long it took; ends with the log.
+pub(super) async fn first_reply(logs: Logs, scale: f64, started: Instant, json: bool) {
+    let mut lines = logs.subscribe();
+    loop {
+        match lines.recv().await {
+            Ok(line) => {
+                let Some(stack_ms) = sent_after(&line) else { continue };
+                let (after, since) = (figures::on_the_wall(stack_ms, scale), millis(started.elapsed()));
+                if json {
+                    print::json(&serde_json::json!({ "first_reply_ms": after, "since_start_ms": since }));
+                } else {
+                    let since = figures::duration(Duration::from_millis(since));
+                    print::note(&format!("first reply after {after} ms ({since} after the start)"));
+                }
+                return;
+            }
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
+
+/// How long after its receipt something was sent, ms, if that is what the line says.
+fn sent_after(line: &LogLine) -> Option<u64> {
+    if !line.source.ends_with("-sender") {
+        return None;
+    }
+    let said: SentLine = serde_json::from_str(&line.text).ok()?;
+    // A 128-bit number may be written as text.
+    let number = said.total_ms.as_u64().or_else(|| said.total_ms.as_str()?.parse().ok());
+    number.filter(|_| said.message == "sent")
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(source: &str, text: &str) -> LogLine {
+        LogLine { at_ms: 0, source: source.to_owned(), instance: 1, text: text.to_owned() }
+    }
+
+    #[test]
+    fn the_first_reply_is_read_from_the_senders_log() {
+        let sent = r#"{"level":"INFO","message":"sent","trace_id":"x","total_ms":143}"#;
+        assert_eq!(sent_after(&line("penstock-sender", sent)), Some(143));
+        assert_eq!(sent_after(&line("penstock-sender", &sent.replace("143", "\"143\""))), Some(143));
+        assert_eq!(sent_after(&line("penstock-processor", sent)), None);
+        for other in [r#"{"message":"not sent: given up","total_ms":5}"#, r#"{"message":"sent"}"#, "START RequestId"] {
+            assert_eq!(sent_after(&line("penstock-sender", other)), None);
+        }
+    }
+
+    #[test]
+    fn a_newcomer_is_told_where_to_go_and_what_to_write() {
+        let ready = Ready {
+            ready: true,
+            url: "http://127.0.0.1:8080/".to_owned(),
+            bot_id: 424_242,
+            username: "penstock_demo_bot".to_owned(),
+            is_simulated: true,
+            state_dir: ".penstock".to_owned(),
+            is_temporary: false,
+            pid: 7,
+            ready_ms: 850,
+        };
+        let told = ready.lines(false).join("\n");
+        assert!(told.starts_with("penstock is ready after 850 ms: http://127.0.0.1:8080/"), "{told}");
+        assert!(told.contains("open http://127.0.0.1:8080/ and write /start") && told.contains(".penstock"), "{told}");
+        let real = Ready { is_simulated: false, ..ready.clone() }.lines(false).join("\n");
+        assert!(real.contains("https://t.me/penstock_demo_bot"), "{real}");
+        assert!(!ready.lines(true).join("\n").contains("/start"));
+    }
+}

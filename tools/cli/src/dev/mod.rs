@@ -1,0 +1,90 @@
+//! `penstock dev`: the whole pipeline on this machine, until it is stopped or has nothing left to do.
+
+mod announce;
+mod args;
+mod token;
+
+use std::time::Instant;
+
+use anyhow::Context as _;
+use penstock_local::Stack;
+
+pub(crate) use args::DevArgs;
+
+use crate::failure::{Ended, Failure};
+use crate::feed::{self, Case, fresh_update_id, never_idle, wait_until_idle};
+use crate::print;
+use crate::running::{Running, RunningFile};
+use announce::{Ready, first_reply};
+
+pub(crate) async fn run(args: &DevArgs) -> Result<Ended, Failure> {
+    let started = Instant::now();
+    let cases = args.events.as_ref().map(Case::all_of).transpose()?;
+    let token = token::find(args).map_err(Failure::Usage)?;
+    let exe = std::env::current_exe().context("this program's own file is not found").map_err(Failure::Usage)?;
+    let options = args.stack(token, exe).map_err(Failure::Usage)?;
+    // A directory that was there before may hold Updates with the samples' own ids.
+    let is_fresh = options.state_dir.as_ref().is_none_or(|directory| !directory.exists());
+    let stack = Box::pin(Stack::start(options)).await.map_err(Failure::usage)?;
+    let running = RunningFile::write(stack.state_dir(), &Running::of(&stack)).map_err(Failure::Usage)?;
+    let scale = stack.view().clock().scale();
+    let watching = tokio::spawn(first_reply(stack.view().logs().clone(), scale, started, args.json));
+    Ready::of(&stack, args, started).tell(args);
+    let ended = tokio::select! {
+        ended = work(&stack, args, cases, is_fresh) => ended,
+        signal = stopped() => signal.map(|()| Ended::Well).map_err(Failure::from),
+    };
+    watching.abort();
+    drop(running);
+    stack.shutdown().await;
+    ended
+}
+
+/// What there is to do beside serving; comes back only if the run has an end of its own.
+async fn work(
+    stack: &Stack,
+    args: &DevArgs,
+    cases: Option<Vec<Case>>,
+    is_fresh: bool,
+) -> Result<Ended, Failure> {
+    let mut ended = Ended::Well;
+    if let Some(cases) = cases {
+        let cases: Vec<Case> = if is_fresh { cases } else { renumbered(cases) };
+        let report = feed::run(stack, &cases, args.idle_limit()).await?;
+        if args.json {
+            print::json(&report);
+        } else {
+            report.lines().iter().for_each(|line| print::data(line));
+        }
+        ended = Ended::well_if(report.is_good());
+    } else if args.exit_when_idle && !wait_until_idle(stack, args.idle_limit()).await {
+        return Err(Failure::Broken(never_idle(args.idle_limit())));
+    }
+    if !args.exit_when_idle {
+        std::future::pending::<()>().await;
+    }
+    Ok(ended)
+}
+
+/// The cases under ids that this stack is not likely to have seen, in the same order.
+fn renumbered(cases: Vec<Case>) -> Vec<Case> {
+    let first = fresh_update_id();
+    cases.into_iter().zip(first..).map(|(case, id)| case.renumbered(id)).collect()
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+async fn stopped() -> Result<(), anyhow::Error> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            signal = tokio::signal::ctrl_c() => signal?,
+            _ = terminate.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await?;
+    print::note("stopping: batches that run are finished");
+    Ok(())
+}
