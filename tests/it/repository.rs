@@ -6,7 +6,10 @@ use std::process::Command;
 
 /// The workspace's root.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_path_buf()
 }
 
 /// Every tracked or new file of the repository that is not ignored.
@@ -18,7 +21,11 @@ fn files() -> Vec<PathBuf> {
         .unwrap();
     assert!(listed.status.success(), "git ls-files failed");
     let names = String::from_utf8(listed.stdout).unwrap();
-    let files: Vec<_> = names.lines().map(|name| root().join(name)).filter(|path| path.is_file()).collect();
+    let files: Vec<_> = names
+        .lines()
+        .map(|name| root().join(name))
+        .filter(|path| path.is_file())
+        .collect();
     assert!(files.len() > 100, "only {} files were found", files.len());
     files
 }
@@ -37,7 +44,11 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
         .current_dir(root())
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let packages = metadata["packages"].as_array().unwrap();
     let name = |package: &serde_json::Value| package["name"].as_str().unwrap().to_owned();
@@ -45,8 +56,15 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     packages
         .iter()
         .map(|package| {
-            let uses = package["dependencies"].as_array().unwrap().iter().filter(|used| used["kind"].is_null());
-            (name(package), uses.map(name).filter(|used| ours.contains(used)).collect())
+            let uses = package["dependencies"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|used| used["kind"].is_null());
+            (
+                name(package),
+                uses.map(name).filter(|used| ours.contains(used)).collect(),
+            )
         })
         .collect()
 }
@@ -58,19 +76,56 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("penstock-ports", &["penstock-domain"]),
     ("penstock-bot", &["penstock-domain"]),
     ("penstock-batch", &["penstock-ports"]),
-    ("penstock-aws", &["penstock-domain", "penstock-formats", "penstock-ports"]),
+    (
+        "penstock-aws",
+        &["penstock-domain", "penstock-formats", "penstock-ports"],
+    ),
     ("penstock-telegram", &["penstock-domain", "penstock-ports"]),
-    ("penstock-testkit", &["penstock-domain", "penstock-formats", "penstock-ports"]),
-    ("ingress", &["penstock-aws", "penstock-domain", "penstock-formats", "penstock-ports"]),
+    (
+        "penstock-testkit",
+        &["penstock-domain", "penstock-formats", "penstock-ports"],
+    ),
+    (
+        "ingress",
+        &[
+            "penstock-aws",
+            "penstock-domain",
+            "penstock-formats",
+            "penstock-ports",
+        ],
+    ),
     (
         "processor",
-        &["penstock-aws", "penstock-batch", "penstock-bot", "penstock-domain", "penstock-formats", "penstock-ports"],
+        &[
+            "penstock-aws",
+            "penstock-batch",
+            "penstock-bot",
+            "penstock-domain",
+            "penstock-formats",
+            "penstock-ports",
+        ],
     ),
     (
         "sender",
-        &["penstock-aws", "penstock-batch", "penstock-domain", "penstock-formats", "penstock-ports", "penstock-telegram"],
+        &[
+            "penstock-aws",
+            "penstock-batch",
+            "penstock-domain",
+            "penstock-formats",
+            "penstock-ports",
+            "penstock-telegram",
+        ],
     ),
-    ("dead_letter", &["penstock-aws", "penstock-batch", "penstock-domain", "penstock-formats", "penstock-ports"]),
+    (
+        "dead_letter",
+        &[
+            "penstock-aws",
+            "penstock-batch",
+            "penstock-domain",
+            "penstock-formats",
+            "penstock-ports",
+        ],
+    ),
     ("fifo-queue", &[]),
     ("telegram-sim", &[]),
 ];
@@ -79,8 +134,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
 fn crates_depend_only_in_the_direction_of_the_architecture() {
     let dependencies = dependencies();
     for (name, allowed) in MAY_USE {
-        let uses = dependencies.get(*name).unwrap_or_else(|| panic!("there is no crate {name}"));
-        let wrong: Vec<_> = uses.iter().filter(|used| !allowed.contains(&used.as_str())).collect();
+        let uses = dependencies
+            .get(*name)
+            .unwrap_or_else(|| panic!("there is no crate {name}"));
+        let wrong: Vec<_> = uses
+            .iter()
+            .filter(|used| !allowed.contains(&used.as_str()))
+            .collect();
         assert!(wrong.is_empty(), "{name} must not use {wrong:?}");
     }
 }
@@ -88,9 +148,13 @@ fn crates_depend_only_in_the_direction_of_the_architecture() {
 #[test]
 fn the_testkit_and_the_hooks_are_in_nothing_that_is_deployed() {
     for function in ["ingress", "processor", "sender", "dead_letter"] {
-        let manifest = std::fs::read_to_string(root().join("functions").join(function).join("Cargo.toml")).unwrap();
+        let manifest =
+            std::fs::read_to_string(root().join("functions").join(function).join("Cargo.toml")).unwrap();
         let production = manifest.split("[dev-dependencies]").next().unwrap();
-        assert!(!production.contains("testkit") && !production.contains("hooks"), "{function}: {production}");
+        assert!(
+            !production.contains("testkit") && !production.contains("hooks"),
+            "{function}: {production}"
+        );
     }
 }
 
@@ -99,7 +163,11 @@ fn no_file_is_longer_than_six_hundred_lines_and_each_says_what_it_is() {
     for (path, text) in rust_files() {
         let lines = text.lines().count();
         assert!(lines <= 600, "{} has {lines} lines", path.display());
-        assert!(text.starts_with("//!") || text.starts_with("#!["), "{} has no `//!` head", path.display());
+        assert!(
+            text.starts_with("//!") || text.starts_with("#!["),
+            "{} has no `//!` head",
+            path.display()
+        );
     }
 }
 
@@ -114,7 +182,13 @@ fn mains_stay_thin() {
 #[test]
 fn no_test_is_ignored_and_nothing_is_left_to_do() {
     // In pieces, so that this file does not find itself.
-    let smells = [["#[ign", "ore"], ["#[should_", "panic"], ["todo", "!("], ["unimpl", "emented!("], ["assert!(tr", "ue)"]];
+    let smells = [
+        ["#[ign", "ore"],
+        ["#[should_", "panic"],
+        ["todo", "!("],
+        ["unimpl", "emented!("],
+        ["assert!(tr", "ue)"],
+    ];
     for (path, text) in rust_files() {
         for smell in smells.map(|pieces| pieces.concat()) {
             assert!(!text.contains(&smell), "{} contains {smell}", path.display());
@@ -126,7 +200,15 @@ fn no_test_is_ignored_and_nothing_is_left_to_do() {
 fn the_domain_reads_no_clock_no_chance_and_no_environment() {
     let domain = root().join("shared/domain");
     for (path, text) in rust_files().filter(|(path, _)| path.starts_with(&domain)) {
-        for smell in ["SystemTime", "Instant::now", "fastrand", "rand::", "env::var", "async fn", "tokio::"] {
+        for smell in [
+            "SystemTime",
+            "Instant::now",
+            "fastrand",
+            "rand::",
+            "env::var",
+            "async fn",
+            "tokio::",
+        ] {
             assert!(!text.contains(smell), "{} contains {smell}", path.display());
         }
     }

@@ -24,7 +24,11 @@ fn rows() -> Vec<Row> {
         .map(|line| {
             let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
             assert_eq!(cells.len(), 5, "a row has five cells: {line}");
-            Row { id: cells[0].to_owned(), proof: cells[3].to_owned(), status: cells[4].to_owned() }
+            Row {
+                id: cells[0].to_owned(),
+                proof: cells[3].to_owned(),
+                status: cells[4].to_owned(),
+            }
         })
         .collect()
 }
@@ -40,16 +44,28 @@ fn every_requirement_has_its_row_in_order() {
 fn the_number_of_open_requirements_only_falls() {
     let rows = rows();
     for row in &rows {
-        assert!(["met", "open"].contains(&row.status.as_str()), "{}: status {}", row.id, row.status);
+        assert!(
+            ["met", "open"].contains(&row.status.as_str()),
+            "{}: status {}",
+            row.id,
+            row.status
+        );
     }
     let open = rows.iter().filter(|row| row.status == "open").count();
     assert!(open <= MOST_OPEN, "{open} are open, {MOST_OPEN} may be");
-    assert!(open == MOST_OPEN, "{open} are open: lower MOST_OPEN from {MOST_OPEN}, so that it stays so");
+    assert!(
+        open == MOST_OPEN,
+        "{open} are open: lower MOST_OPEN from {MOST_OPEN}, so that it stays so"
+    );
 }
 
 /// The names in backticks: those that look like test names.
 fn named_tests(proof: &str) -> impl Iterator<Item = &str> {
-    proof.split('`').skip(1).step_by(2).filter(|name| name.contains('_') && !name.contains(['/', '.', ' ', ':']))
+    proof
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|name| name.contains('_') && !name.contains(['/', '.', ' ', ':']))
 }
 
 #[test]
@@ -60,18 +76,38 @@ fn what_is_met_names_a_proof_that_exists() {
         .output()
         .unwrap();
     let found = String::from_utf8(searched.stdout).unwrap();
-    let functions: BTreeSet<_> = found.lines().map(|line| line.trim_start_matches("fn ").trim_end_matches('(')).collect();
+    let functions: BTreeSet<_> = found
+        .lines()
+        .map(|line| line.trim_start_matches("fn ").trim_end_matches('('))
+        .collect();
     assert!(functions.len() > 100);
     for row in rows().iter().filter(|row| row.status == "met") {
         let tests: Vec<_> = named_tests(&row.proof).collect();
-        let linked: Vec<_> = row.proof.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
-        assert!(!tests.is_empty() || !linked.is_empty(), "{} is met but names no proof", row.id);
+        let linked: Vec<_> = row
+            .proof
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+            .collect();
+        assert!(
+            !tests.is_empty() || !linked.is_empty(),
+            "{} is met but names no proof",
+            row.id
+        );
         for test in tests {
-            assert!(functions.contains(test), "{} names a test that does not exist: {test}", row.id);
+            assert!(
+                functions.contains(test),
+                "{} names a test that does not exist: {test}",
+                row.id
+            );
         }
         for file in linked {
             let file = file.split('#').next().unwrap();
-            assert!(root().join("docs").join(file).exists(), "{} links to {file}, which does not exist", row.id);
+            assert!(
+                root().join("docs").join(file).exists(),
+                "{} links to {file}, which does not exist",
+                row.id
+            );
         }
     }
 }

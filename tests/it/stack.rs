@@ -23,11 +23,17 @@ pub(crate) struct TestStack {
 
 pub(crate) async fn start(change: impl FnOnce(&mut StackOptions)) -> TestStack {
     let mut options = StackOptions::new(PathBuf::from(env!("CARGO_BIN_EXE_penstock-test-functions")));
-    options.telegram =
-        Telegram::Simulated(SimulatedTelegram { profile: Profile::Strict, seed: Some(7), ..SimulatedTelegram::default() });
+    options.telegram = Telegram::Simulated(SimulatedTelegram {
+        profile: Profile::Strict,
+        seed: Some(7),
+        ..SimulatedTelegram::default()
+    });
     change(&mut options);
     let stack = Stack::start(options).await.expect("the stack starts");
-    TestStack { stack, http: reqwest::Client::new() }
+    TestStack {
+        stack,
+        http: reqwest::Client::new(),
+    }
 }
 
 impl TestStack {
@@ -55,13 +61,20 @@ impl TestStack {
     }
 
     pub(crate) async fn rest(&self) {
-        assert!(self.stack.idle(REST_LIMIT).await, "the stack did not come to rest: {:?}", self.stack.view().queues().await);
+        assert!(
+            self.stack.idle(REST_LIMIT).await,
+            "the stack did not come to rest: {:?}",
+            self.stack.view().queues().await
+        );
     }
 
     fn ledger(&self) -> Ledger {
         let table = &self.stack.resources().tables[0].name;
         let day = Duration::from_secs(86_400);
-        let retention = Retention { dedup_window: 7 * day, dead: 90 * day };
+        let retention = Retention {
+            dedup_window: 7 * day,
+            dead: 90 * day,
+        };
         Ledger::new(self.stack.clients().dynamodb.clone(), table, retention)
     }
 

@@ -23,7 +23,10 @@ impl Config {
             outbound_queue_url: settings.text("OUTBOUND_QUEUE_URL", "URL of the outbound queue"),
             queue_urls: [
                 settings.text("UPDATES_DLQ_URL", "URL of the updates queue's dead-letter queue"),
-                settings.text("OUTBOUND_DLQ_URL", "URL of the outbound queue's dead-letter queue"),
+                settings.text(
+                    "OUTBOUND_DLQ_URL",
+                    "URL of the outbound queue's dead-letter queue",
+                ),
                 settings.text("BULK_DLQ_URL", "URL of the bulk queue's dead-letter queue"),
             ],
             retention: Retention {

@@ -14,8 +14,8 @@ use penstock_formats::envelope::Envelope;
 use penstock_formats::outbound::{Origin, Outbound};
 use penstock_formats::quarantine::Quarantined;
 use penstock_ports::{
-    Clock, Deliveries, Enqueue, Filed, Inbox, IntentSettlement, IntentStart, Outbox, PortError, QueueSender, SettleAs,
-    Subject,
+    Clock, Deliveries, Enqueue, Filed, Inbox, IntentSettlement, IntentStart, Outbox, PortError, QueueSender,
+    SettleAs, Subject,
 };
 
 /// What filing one record may need.
@@ -107,7 +107,11 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
     ) -> Result<Filed, PortError> {
         let now = self.0.clock.now();
         let failure = Failure::new(code, message, Disposition::Permanent, 1, now);
-        let filed = self.0.ledger.file_dead(subject, redrive, raw, &failure, now).await?;
+        let filed = self
+            .0
+            .ledger
+            .file_dead(subject, redrive, raw, &failure, now)
+            .await?;
         if filed == Filed::Dead {
             tracing::error!(trace_id = subject.trace_id, key = %subject.key, code, "dead letter");
         }
@@ -124,7 +128,10 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
             received_at: envelope.received_at,
             trace_id: envelope.trace_id.to_owned(),
         };
-        let done = match self.file(&subject, envelope.redrive, envelope.update, REDROVE, REDROVE_WHY).await? {
+        let done = match self
+            .file(&subject, envelope.redrive, envelope.update, REDROVE, REDROVE_WHY)
+            .await?
+        {
             Filed::Dead | Filed::Already => return Ok(Verdict::Done),
             Filed::HeldUntil(until) => return Ok(Verdict::held(until.since(self.0.clock.now()))),
             Filed::Done(done) => done,
@@ -138,12 +145,21 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
             trace_id: subject.trace_id,
         };
         let of = u8::try_from(done.intents.len()).unwrap_or(u8::MAX);
-        let intended = done.intents.iter().filter(|stored| stored.state == IntentState::Intended);
+        let intended = done
+            .intents
+            .iter()
+            .filter(|stored| stored.state == IntentState::Intended);
         let messages: Vec<_> = intended
             .filter_map(|stored| {
-                let body = Outbound::new(&origin, &stored.intent, stored.resend, of).write().ok()?;
+                let body = Outbound::new(&origin, &stored.intent, stored.resend, of)
+                    .write()
+                    .ok()?;
                 let deduplication = origin.key.intent_deduplication_id(stored.intent.n, stored.resend);
-                Some(Enqueue { group: stored.intent.group.clone(), deduplication, body })
+                Some(Enqueue {
+                    group: stored.intent.group.clone(),
+                    deduplication,
+                    body,
+                })
             })
             .collect();
         if !messages.is_empty() {
@@ -166,36 +182,84 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
         };
         let failure = |disposition| Failure::new(REDROVE, REDROVE_WHY, disposition, 1, now);
         let (owner, settle) = match self.0.ledger.start(&outbound.key, &claim).await? {
-            IntentStart::Acquired { .. } | IntentStart::Refused(IntentRefusal::Mine { .. }) => {
-                (Some(claim.owner), SettleAs::Failed { failure: failure(Disposition::Permanent) })
-            }
+            IntentStart::Acquired { .. } | IntentStart::Refused(IntentRefusal::Mine { .. }) => (
+                Some(claim.owner),
+                SettleAs::Failed {
+                    failure: failure(Disposition::Permanent),
+                },
+            ),
             IntentStart::Refused(refusal) => match refusal {
                 IntentRefusal::Settled | IntentRefusal::Mine { .. } => return Ok(Verdict::Done),
                 IntentRefusal::BehindPrevious => return Ok(Verdict::ComeBackIn(BEHIND_WAIT)),
                 IntentRefusal::HeldUntil(until) => return Ok(Verdict::held(until.since(now))),
-                IntentRefusal::Lost => (None, SettleAs::Unknown { failure: failure(Disposition::Ambiguous) }),
-                IntentRefusal::Absent => return self.foreign(record, "there is no such intent in the ledger").await,
+                IntentRefusal::Lost => (
+                    None,
+                    SettleAs::Unknown {
+                        failure: failure(Disposition::Ambiguous),
+                    },
+                ),
+                IntentRefusal::Absent => {
+                    return self
+                        .foreign(record, "there is no such intent in the ledger")
+                        .await;
+                }
             },
         };
-        let settlement =
-            IntentSettlement { key: outbound.key.clone(), n: outbound.n, of: outbound.of, owner, settle, now };
+        let settlement = IntentSettlement {
+            key: outbound.key.clone(),
+            n: outbound.n,
+            of: outbound.of,
+            owner,
+            settle,
+            now,
+        };
         let settled = Outbox::settle(&self.0.ledger, &settlement).await?;
-        tracing::error!(trace_id = outbound.trace_id, intent.n = outbound.n, settled, "an intent reached the dead-letter queue");
-        Ok(if settled { Verdict::Done } else { Verdict::ComeBackIn(BEHIND_WAIT) })
+        tracing::error!(
+            trace_id = outbound.trace_id,
+            intent.n = outbound.n,
+            settled,
+            "an intent reached the dead-letter queue"
+        );
+        Ok(if settled {
+            Verdict::Done
+        } else {
+            Verdict::ComeBackIn(BEHIND_WAIT)
+        })
     }
 
     async fn quarantined(&self, record: &Record, quarantined: &Quarantined) -> Result<Verdict, PortError> {
         let subject = self.stranger(record, quarantined.bot_id, quarantined.key.clone());
         // The body as it travelled: base64 inside JSON, so that any bytes are kept.
         let code = quarantined.reason.code();
-        let filed = self.file(&subject, 0, &record.body, code, "the ingress could not take it for an update").await?;
+        let filed = self
+            .file(
+                &subject,
+                0,
+                &record.body,
+                code,
+                "the ingress could not take it for an update",
+            )
+            .await?;
         Ok(self.verdict_of(filed))
     }
 
     async fn foreign(&self, record: &Record, why: &str) -> Result<Verdict, PortError> {
-        let bot_id = BotId(record.group.split(':').next().and_then(|bot| bot.parse().ok()).unwrap_or(0));
-        let subject = self.stranger(record, bot_id, LedgerKey::quarantined(bot_id, record.body.as_bytes()));
-        let filed = self.file(&subject, 0, &record.body, "malformed_body", why).await?;
+        let bot_id = BotId(
+            record
+                .group
+                .split(':')
+                .next()
+                .and_then(|bot| bot.parse().ok())
+                .unwrap_or(0),
+        );
+        let subject = self.stranger(
+            record,
+            bot_id,
+            LedgerKey::quarantined(bot_id, record.body.as_bytes()),
+        );
+        let filed = self
+            .file(&subject, 0, &record.body, "malformed_body", why)
+            .await?;
         Ok(self.verdict_of(filed))
     }
 

@@ -30,17 +30,26 @@ pub async fn run(lookup: &Lookup<'_>) -> Result<(), Error> {
     let queues: Vec<(String, SqsQueue)> = config
         .queue_urls
         .iter()
-        .map(|url| (url.rsplit('/').next().unwrap_or_default().to_owned(), SqsQueue::new(clients.sqs(), url)))
+        .map(|url| {
+            (
+                url.rsplit('/').next().unwrap_or_default().to_owned(),
+                SqsQueue::new(clients.sqs(), url),
+            )
+        })
         .collect();
     let (deps, queues) = (&deps, &queues);
     lambda_runtime::run(service_fn(|event: LambdaEvent<SqsEvent>| async move {
         // One batch comes from one queue; visibility has to be set on that one.
-        let arn = event.payload.records.first().and_then(|record| record.event_source_arn.clone()).unwrap_or_default();
+        let arn = event
+            .payload
+            .records
+            .first()
+            .and_then(|record| record.event_source_arn.clone())
+            .unwrap_or_default();
         let name = arn.rsplit(':').next().unwrap_or_default();
-        let (_, queue) = queues
-            .iter()
-            .find(|(queue, _)| queue == name)
-            .ok_or_else(|| format!("`{arn}` is none of the dead-letter queues that this function is configured with"))?;
+        let (_, queue) = queues.iter().find(|(queue, _)| queue == name).ok_or_else(|| {
+            format!("`{arn}` is none of the dead-letter queues that this function is configured with")
+        })?;
         let records = penstock_batch::records(event.payload)?;
         let now_ms = move || clock.now().as_millis();
         let deadline = Deadline::new(event.context.deadline, now_ms, handler::NEEDED);

@@ -1,7 +1,10 @@
 //! the deployed dead_letter function.
 
 #[tokio::main(flavor = "current_thread")]
-#[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the environment"
+)]
 async fn main() -> Result<(), lambda_runtime::Error> {
     dead_letter::run(&|name| std::env::var(name).ok()).await
 }

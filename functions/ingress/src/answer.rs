@@ -53,11 +53,17 @@ impl Answer {
         let headers = response.headers_mut();
         match self {
             Self::Accepted(Some(method)) => {
-                headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+                headers.insert(
+                    header::CONTENT_TYPE,
+                    header::HeaderValue::from_static("application/json"),
+                );
                 *response.body_mut() = Body::Text(method);
             }
             Self::Unavailable => {
-                headers.insert(header::RETRY_AFTER, header::HeaderValue::from_static(RETRY_AFTER_SECS));
+                headers.insert(
+                    header::RETRY_AFTER,
+                    header::HeaderValue::from_static(RETRY_AFTER_SECS),
+                );
             }
             Self::NotPost => {
                 headers.insert(header::ALLOW, header::HeaderValue::from_static("POST"));
@@ -100,7 +106,11 @@ mod tests {
     #[test]
     fn an_unavailable_queue_says_in_whole_seconds_when_to_come_again() {
         let response = Answer::Unavailable.into_response();
-        let after = response.headers()["retry-after"].to_str().unwrap().parse::<u32>().unwrap();
+        let after = response.headers()["retry-after"]
+            .to_str()
+            .unwrap()
+            .parse::<u32>()
+            .unwrap();
         assert!((1..=3600).contains(&after));
     }
 }

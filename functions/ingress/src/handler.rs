@@ -33,7 +33,10 @@ pub struct Deps<S, Q, C> {
 }
 
 /// Answers a request. Whatever goes wrong is an answer: Telegram keeps what was not accepted.
-pub async fn handle<S: SecretSource, Q: QueueSender, C: Clock>(deps: &Deps<S, Q, C>, request: Request) -> Response<Body> {
+pub async fn handle<S: SecretSource, Q: QueueSender, C: Clock>(
+    deps: &Deps<S, Q, C>,
+    request: Request,
+) -> Response<Body> {
     let (bot, answer) = match path(request.raw_http_path()) {
         None => (None, Answer::NotFound),
         Some((bot, path_key)) => (Some(bot), receive(deps, bot, path_key, &request).await),
@@ -51,7 +54,8 @@ pub async fn handle<S: SecretSource, Q: QueueSender, C: Clock>(deps: &Deps<S, Q,
 fn path(path: &str) -> Option<(BotId, &str)> {
     let (bot, path_key) = path.strip_prefix("/telegram/")?.split_once('/')?;
     let digits = !bot.is_empty() && bot.bytes().all(|b| b.is_ascii_digit());
-    (digits && !path_key.is_empty() && !path_key.contains('/')).then(|| Some((BotId(bot.parse().ok()?), path_key)))?
+    (digits && !path_key.is_empty() && !path_key.contains('/'))
+        .then(|| Some((BotId(bot.parse().ok()?), path_key)))?
 }
 
 async fn receive<S: SecretSource, Q: QueueSender, C: Clock>(
@@ -88,7 +92,10 @@ async fn receive<S: SecretSource, Q: QueueSender, C: Clock>(
 }
 
 fn has_path(secret: &BotSecret, given: &str) -> bool {
-    secret.path_key.as_ref().is_some_and(|key| constant_time_eq(key.reveal().as_bytes(), given.as_bytes()))
+    secret
+        .path_key
+        .as_ref()
+        .is_some_and(|key| constant_time_eq(key.reveal().as_bytes(), given.as_bytes()))
 }
 
 /// The secret of a request; empty if there is none, or more than one.
@@ -102,7 +109,11 @@ fn given_secret(request: &Request) -> &[u8] {
 
 /// Fails closed: without a configured secret, or with an empty one, nothing passes.
 fn has_secret(secret: &BotSecret, given: &[u8]) -> bool {
-    let configured = secret.webhook_secret.as_ref().map(|secret| secret.reveal()).filter(|secret| !secret.is_empty());
+    let configured = secret
+        .webhook_secret
+        .as_ref()
+        .map(|secret| secret.reveal())
+        .filter(|secret| !secret.is_empty());
     configured.is_some_and(|configured| constant_time_eq(configured.as_bytes(), given))
 }
 
@@ -135,7 +146,14 @@ async fn enqueue<S, Q: QueueSender, C: Clock>(
     };
     match deps.updates.enqueue(enqueued).await {
         Ok(()) => {
-            tracing::info!(bot.id = bot.0, update.id = route.update_id.0, kind = route.kind_name, trace_id = trace, bytes = body.len(), "accepted");
+            tracing::info!(
+                bot.id = bot.0,
+                update.id = route.update_id.0,
+                kind = route.kind_name,
+                trace_id = trace,
+                bytes = body.len(),
+                "accepted"
+            );
             Answer::Accepted(instant_ack(secret.instant_ack, &route))
         }
         Err(error) => unavailable(bot, &error),
@@ -150,7 +168,9 @@ async fn quarantine<S, Q: QueueSender, C: Clock>(
     answer: Answer,
 ) -> Answer {
     let quarantined = Quarantined::new(bot, reason, deps.clock.now(), body);
-    let Ok(message) = quarantined.write() else { return Answer::Unavailable };
+    let Ok(message) = quarantined.write() else {
+        return Answer::Unavailable;
+    };
     let enqueued = Enqueue {
         group: quarantine_group(bot, body),
         deduplication: quarantined.key.deduplication_id(0),
@@ -158,7 +178,12 @@ async fn quarantine<S, Q: QueueSender, C: Clock>(
     };
     match deps.quarantine.enqueue(enqueued).await {
         Ok(()) => {
-            tracing::warn!(bot.id = bot.0, reason = reason.code(), bytes = body.len(), "quarantined");
+            tracing::warn!(
+                bot.id = bot.0,
+                reason = reason.code(),
+                bytes = body.len(),
+                "quarantined"
+            );
             answer
         }
         Err(error) => unavailable(bot, &error),

@@ -53,7 +53,12 @@ fn world() -> World {
 }
 
 fn right() -> HttpWrap<'static> {
-    HttpWrap { bot_id: BOT.0, path_key: PATH_KEY, secret: Some(SECRET), ..HttpWrap::default() }
+    HttpWrap {
+        bot_id: BOT.0,
+        path_key: PATH_KEY,
+        secret: Some(SECRET),
+        ..HttpWrap::default()
+    }
 }
 
 fn request(event: &Value) -> Request {
@@ -67,8 +72,16 @@ async fn send(world: &World, wrap: &HttpWrap<'_>, body: &[u8]) -> Response<Body>
 /// The status of a request, of which nothing may have been kept.
 async fn turned_away(world: &World, wrap: &HttpWrap<'_>, body: &[u8]) -> u16 {
     let response = send(world, wrap, body).await;
-    assert_eq!(world.updates.messages(), [], "something of a refused request was queued");
-    assert_eq!(world.quarantine.messages(), [], "something of a refused request was quarantined");
+    assert_eq!(
+        world.updates.messages(),
+        [],
+        "something of a refused request was queued"
+    );
+    assert_eq!(
+        world.quarantine.messages(),
+        [],
+        "something of a refused request was quarantined"
+    );
     assert!(matches!(response.body(), Body::Empty), "a refusal tells nothing");
     response.status().as_u16()
 }
@@ -78,10 +91,36 @@ async fn a_wrong_or_missing_secret_is_forbidden_and_nothing_is_kept() {
     let world = world();
     let prefix = &SECRET[..SECRET.len() - 1];
     let longer = format!("{SECRET}x");
-    for given in [None, Some(""), Some("wrong"), Some(prefix), Some(longer.as_str()), Some("SECRET-OF-THE-TESTS")] {
-        assert_eq!(turned_away(&world, &HttpWrap { secret: given, ..right() }, HELLO).await, 403, "{given:?}");
-        let not_an_update = HttpWrap { secret: given, ..right() };
-        assert_eq!(turned_away(&world, &not_an_update, b"not json").await, 403, "{given:?}");
+    for given in [
+        None,
+        Some(""),
+        Some("wrong"),
+        Some(prefix),
+        Some(longer.as_str()),
+        Some("SECRET-OF-THE-TESTS"),
+    ] {
+        assert_eq!(
+            turned_away(
+                &world,
+                &HttpWrap {
+                    secret: given,
+                    ..right()
+                },
+                HELLO
+            )
+            .await,
+            403,
+            "{given:?}"
+        );
+        let not_an_update = HttpWrap {
+            secret: given,
+            ..right()
+        };
+        assert_eq!(
+            turned_away(&world, &not_an_update, b"not json").await,
+            403,
+            "{given:?}"
+        );
     }
 }
 
@@ -90,8 +129,15 @@ async fn without_a_configured_secret_nothing_passes() {
     for configured in [None, Some("")] {
         let world = world_with(secret(configured, InstantAck::Off));
         for given in [None, Some(""), Some(SECRET)] {
-            let wrap = HttpWrap { secret: given, ..right() };
-            assert_eq!(turned_away(&world, &wrap, HELLO).await, 403, "{configured:?} {given:?}");
+            let wrap = HttpWrap {
+                secret: given,
+                ..right()
+            };
+            assert_eq!(
+                turned_away(&world, &wrap, HELLO).await,
+                403,
+                "{configured:?} {given:?}"
+            );
         }
     }
 }
@@ -100,20 +146,61 @@ async fn without_a_configured_secret_nothing_passes() {
 async fn a_secret_that_is_given_twice_is_no_secret() {
     let world = world();
     let mut request = request(&http_event(HELLO, &right()));
-    request.headers_mut().append("x-telegram-bot-api-secret-token", "wrong".parse().unwrap());
+    request
+        .headers_mut()
+        .append("x-telegram-bot-api-secret-token", "wrong".parse().unwrap());
     assert_eq!(handle(&world, request).await.status(), StatusCode::FORBIDDEN);
     // API Gateway joins headers of one name.
     let joined = format!("{SECRET},{SECRET}");
-    assert_eq!(turned_away(&world, &HttpWrap { secret: Some(&joined), ..right() }, HELLO).await, 403);
+    assert_eq!(
+        turned_away(
+            &world,
+            &HttpWrap {
+                secret: Some(&joined),
+                ..right()
+            },
+            HELLO
+        )
+        .await,
+        403
+    );
 }
 
 #[tokio::test]
 async fn an_unknown_path_key_or_bot_is_not_found() {
     let world = world();
-    assert_eq!(turned_away(&world, &HttpWrap { path_key: "wrong", ..right() }, HELLO).await, 404);
-    assert_eq!(turned_away(&world, &HttpWrap { path_key: "", ..right() }, HELLO).await, 404);
-    assert_eq!(turned_away(&world, &HttpWrap { bot_id: 8, ..right() }, HELLO).await, 404);
-    let keyless = BotSecret { path_key: None, ..secret(Some(SECRET), InstantAck::Off) };
+    assert_eq!(
+        turned_away(
+            &world,
+            &HttpWrap {
+                path_key: "wrong",
+                ..right()
+            },
+            HELLO
+        )
+        .await,
+        404
+    );
+    assert_eq!(
+        turned_away(
+            &world,
+            &HttpWrap {
+                path_key: "",
+                ..right()
+            },
+            HELLO
+        )
+        .await,
+        404
+    );
+    assert_eq!(
+        turned_away(&world, &HttpWrap { bot_id: 8, ..right() }, HELLO).await,
+        404
+    );
+    let keyless = BotSecret {
+        path_key: None,
+        ..secret(Some(SECRET), InstantAck::Off)
+    };
     assert_eq!(turned_away(&world_with(keyless), &right(), HELLO).await, 404);
 }
 
@@ -134,7 +221,11 @@ async fn a_path_of_another_form_is_not_found() {
         let mut event = http_event(HELLO, &right());
         event["rawPath"] = path.as_str().into();
         event["requestContext"]["http"]["path"] = path.as_str().into();
-        assert_eq!(handle(&world, request(&event)).await.status(), StatusCode::NOT_FOUND, "{path}");
+        assert_eq!(
+            handle(&world, request(&event)).await.status(),
+            StatusCode::NOT_FOUND,
+            "{path}"
+        );
     }
     assert_eq!(world.updates.calls() + world.quarantine.calls(), 0);
 }
@@ -160,7 +251,10 @@ async fn a_body_of_701_kib_is_too_large_and_one_of_700_is_not() {
     };
     assert_eq!(turned_away(&world, &right(), &body(701 * 1024)).await, 413);
     assert_eq!(turned_away(&world, &right(), &body(700 * 1024 + 1)).await, 413);
-    assert_eq!(send(&world, &right(), &body(700 * 1024)).await.status(), StatusCode::OK);
+    assert_eq!(
+        send(&world, &right(), &body(700 * 1024)).await.status(),
+        StatusCode::OK
+    );
     assert_eq!(world.updates.messages().len(), 1);
 }
 
@@ -169,9 +263,18 @@ async fn nothing_is_ever_answered_with_a_redirect_or_with_gone() {
     let world = world();
     let wraps = [
         right(),
-        HttpWrap { secret: None, ..right() },
-        HttpWrap { path_key: "wrong", ..right() },
-        HttpWrap { method: "GET", ..right() },
+        HttpWrap {
+            secret: None,
+            ..right()
+        },
+        HttpWrap {
+            path_key: "wrong",
+            ..right()
+        },
+        HttpWrap {
+            method: "GET",
+            ..right()
+        },
     ];
     for wrap in wraps {
         for body in [HELLO, b"nonsense", b"{}", b"", b"\xff"] {
@@ -185,14 +288,25 @@ async fn nothing_is_ever_answered_with_a_redirect_or_with_gone() {
 async fn a_rotated_secret_is_picked_up_by_one_refresh() {
     let world = world();
     assert_eq!(send(&world, &right(), HELLO).await.status(), StatusCode::OK);
-    assert_eq!(world.secrets.refreshes(), 0, "a secret that matches is not read again");
+    assert_eq!(
+        world.secrets.refreshes(),
+        0,
+        "a secret that matches is not read again"
+    );
     world.secrets.store(BOT, secret(Some("rotated"), InstantAck::Off));
-    let rotated = HttpWrap { secret: Some("rotated"), ..right() };
+    let rotated = HttpWrap {
+        secret: Some("rotated"),
+        ..right()
+    };
     for _ in 0..3 {
         assert_eq!(send(&world, &rotated, HELLO).await.status(), StatusCode::OK);
     }
     assert_eq!(world.secrets.refreshes(), 1);
-    assert_eq!(send(&world, &right(), HELLO).await.status(), StatusCode::FORBIDDEN, "the old one has ended");
+    assert_eq!(
+        send(&world, &right(), HELLO).await.status(),
+        StatusCode::FORBIDDEN,
+        "the old one has ended"
+    );
 }
 
 #[tokio::test]
@@ -215,9 +329,22 @@ async fn a_secret_that_cannot_be_refreshed_is_neither_right_nor_wrong() {
             Err(Fault::NeverArrived.error("secrets.refreshed"))
         }
     }
-    let World { secrets, updates, quarantine, clock } = world();
-    let deps = Deps { secrets: CannotRefresh(secrets), updates, quarantine, clock };
-    let rotated = HttpWrap { secret: Some("rotated"), ..right() };
+    let World {
+        secrets,
+        updates,
+        quarantine,
+        clock,
+    } = world();
+    let deps = Deps {
+        secrets: CannotRefresh(secrets),
+        updates,
+        quarantine,
+        clock,
+    };
+    let rotated = HttpWrap {
+        secret: Some("rotated"),
+        ..right()
+    };
     let response = handle(&deps, request(&http_event(HELLO, &rotated))).await;
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(deps.updates.calls(), 0);

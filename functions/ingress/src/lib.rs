@@ -25,5 +25,8 @@ pub async fn run(lookup: &Lookup<'_>) -> Result<(), Error> {
         quarantine: SqsQueue::new(clients.sqs(), &config.updates_dlq_url),
         clock,
     };
-    lambda_http::run(service_fn(|request: Request| async { Ok::<_, Error>(handle(&deps, request).await) })).await
+    lambda_http::run(service_fn(|request: Request| async {
+        Ok::<_, Error>(handle(&deps, request).await)
+    }))
+    .await
 }

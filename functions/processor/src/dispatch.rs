@@ -18,12 +18,18 @@ pub(crate) fn messages(origin: &Origin, intents: &[(&Intent, u32)], of: u8) -> R
     intents
         .iter()
         .map(|(intent, resend)| {
-            let body = Outbound::new(origin, intent, *resend, of).write().map_err(|_| intent.n)?;
+            let body = Outbound::new(origin, intent, *resend, of)
+                .write()
+                .map_err(|_| intent.n)?;
             if body.len() > MAX_MESSAGE {
                 return Err(intent.n);
             }
             let deduplication: DeduplicationId = origin.key.intent_deduplication_id(intent.n, *resend);
-            Ok(Enqueue { group: intent.group.clone(), deduplication, body })
+            Ok(Enqueue {
+                group: intent.group.clone(),
+                deduplication,
+                body,
+            })
         })
         .collect()
 }
@@ -45,8 +51,10 @@ pub(crate) async fn dispatch_intended<Q: QueueSender>(
         .filter(|stored| stored.state == IntentState::Intended)
         .map(|stored| (&stored.intent, stored.resend))
         .collect();
-    let messages = messages(origin, &open, of)
-        .map_err(|_| PortError::Unreadable { operation: OPERATION, what: "intent" })?;
+    let messages = messages(origin, &open, of).map_err(|_| PortError::Unreadable {
+        operation: OPERATION,
+        what: "intent",
+    })?;
     let count = messages.len();
     if count > 0 {
         outbound.enqueue_all(messages).await?;

@@ -57,7 +57,11 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> penstoc
             Ok(envelope) => Delivery::new(deps, record, &envelope).handle(alone).await,
             Err(ReadError::Newer(version)) => {
                 // A newer release wrote it: it waits for the roll-forward, and no attempt is burned.
-                tracing::error!(version, receive_count = record.receive_count, "newer schema: waiting for a newer release");
+                tracing::error!(
+                    version,
+                    receive_count = record.receive_count,
+                    "newer schema: waiting for a newer release"
+                );
                 Verdict::ComeBackIn(growing_wait(record.receive_count))
             }
             Err(error @ ReadError::Malformed(_)) => poison(deps, record, &error).await,
@@ -72,7 +76,14 @@ async fn poison<I: Inbox, U, O, B, C: Clock, D>(
     error: &ReadError,
 ) -> Verdict {
     let now = deps.clock.now();
-    let bot_id = BotId(record.group.split(':').next().and_then(|bot| bot.parse().ok()).unwrap_or(0));
+    let bot_id = BotId(
+        record
+            .group
+            .split(':')
+            .next()
+            .and_then(|bot| bot.parse().ok())
+            .unwrap_or(0),
+    );
     let subject = Subject {
         key: LedgerKey::quarantined(bot_id, record.body.as_bytes()),
         bot_id,
@@ -82,8 +93,18 @@ async fn poison<I: Inbox, U, O, B, C: Clock, D>(
         received_at: now,
         trace_id: String::new(),
     };
-    let failure = Failure::new("malformed_body", &error.to_string(), Disposition::Permanent, 1, now);
-    match deps.inbox.file_dead(&subject, 0, &record.body, &failure, now).await {
+    let failure = Failure::new(
+        "malformed_body",
+        &error.to_string(),
+        Disposition::Permanent,
+        1,
+        now,
+    );
+    match deps
+        .inbox
+        .file_dead(&subject, 0, &record.body, &failure, now)
+        .await
+    {
         Ok(Filed::Dead | Filed::Already | Filed::Done(_)) => {
             tracing::error!(bot.id = bot_id.0, key = %subject.key, "a queue body that is none of ours was parked");
             Verdict::Done

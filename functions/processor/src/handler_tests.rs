@@ -75,7 +75,8 @@ fn world() -> World {
 }
 
 fn message(update: i64, chat: i64) -> String {
-    json!({"update_id": update, "message": {"message_id": 1, "chat": {"id": chat}, "text": PRIVATE}}).to_string()
+    json!({"update_id": update, "message": {"message_id": 1, "chat": {"id": chat}, "text": PRIVATE}})
+        .to_string()
 }
 
 /// The delivery of a raw Update.
@@ -98,7 +99,10 @@ fn record(update: i64, chat: i64) -> Record {
 }
 
 fn again(record: &Record) -> Record {
-    Record { receive_count: record.receive_count + 1, ..record.clone() }
+    Record {
+        receive_count: record.receive_count + 1,
+        ..record.clone()
+    }
 }
 
 fn key(update: i64) -> LedgerKey {
@@ -115,12 +119,23 @@ type Back = Vec<(String, Duration)>;
 async fn deliver_in<I: Inbox, B: Bot>(world: &Processor<I, B>, records: &[Record], time: &Left) -> Back {
     let before = world.updates.hidden().len();
     let response = handle(world, records, time).await;
-    let failed: Vec<_> = response.batch_item_failures.into_iter().map(|failure| failure.item_identifier).collect();
+    let failed: Vec<_> = response
+        .batch_item_failures
+        .into_iter()
+        .map(|failure| failure.item_identifier)
+        .collect();
     let hidden = world.updates.hidden().split_off(before);
-    assert_eq!(failed.len(), hidden.len(), "every failed record gets a visibility");
+    assert_eq!(
+        failed.len(),
+        hidden.len(),
+        "every failed record gets a visibility"
+    );
     let receipts = hidden.iter().map(|hidden| hidden.receipt.clone());
     assert!(receipts.eq(failed.iter().map(|id| format!("receipt of {id}"))));
-    failed.into_iter().zip(hidden.into_iter().map(|hidden| hidden.hidden_for)).collect()
+    failed
+        .into_iter()
+        .zip(hidden.into_iter().map(|hidden| hidden.hidden_for))
+        .collect()
 }
 
 async fn deliver<I: Inbox, B: Bot>(world: &Processor<I, B>, records: &[Record]) -> Back {
@@ -128,7 +143,10 @@ async fn deliver<I: Inbox, B: Bot>(world: &Processor<I, B>, records: &[Record]) 
 }
 
 fn back(records: &[(&str, u64)]) -> Back {
-    records.iter().map(|(id, secs)| ((*id).to_owned(), Duration::from_secs(*secs))).collect()
+    records
+        .iter()
+        .map(|(id, secs)| ((*id).to_owned(), Duration::from_secs(*secs)))
+        .collect()
 }
 
 const NONE: &[(&str, u64)] = &[];
@@ -140,9 +158,9 @@ async fn deliver_until_done<I: Inbox, B: Bot>(world: &Processor<I, B>, first: &R
         match deliver(world, &[record.clone()]).await.first() {
             None => return deliveries,
             // Visibility is whole seconds, rounded up.
-            Some((_, wait)) => {
-                world.clock.advance(Duration::from_secs(wait.as_millis().div_ceil(1000).try_into().unwrap()))
-            }
+            Some((_, wait)) => world.clock.advance(Duration::from_secs(
+                wait.as_millis().div_ceil(1000).try_into().unwrap(),
+            )),
         };
         record = again(&record);
     }
@@ -150,7 +168,12 @@ async fn deliver_until_done<I: Inbox, B: Bot>(world: &Processor<I, B>, first: &R
 }
 
 fn sends(world: &World) -> Vec<Outbound> {
-    world.outbound.messages().iter().map(|message| Outbound::read(&message.body).unwrap()).collect()
+    world
+        .outbound
+        .messages()
+        .iter()
+        .map(|message| Outbound::read(&message.body).unwrap())
+        .collect()
 }
 
 /// Claims an Update as another worker, whose lease holds for 18 s.

@@ -44,7 +44,12 @@ pub(crate) async fn run_bot<B: Bot, C: Clock>(
     let limit = clock.real(HANDLER_LIMIT);
     // Inside a future of ours, so that a handler that panics before it gives one back is caught too.
     let run = AssertUnwindSafe(async { bot.handle(context, incoming).await }).catch_unwind();
-    let failure = |code, message: String, disposition, max_attempts| RunFailure { code, message, disposition, max_attempts };
+    let failure = |code, message: String, disposition, max_attempts| RunFailure {
+        code,
+        message,
+        disposition,
+        max_attempts,
+    };
     match tokio::time::timeout(limit, run).await {
         Err(_) => Err(failure(
             "handler_timeout",
@@ -63,9 +68,12 @@ pub(crate) async fn run_bot<B: Bot, C: Clock>(
                 None,
             ),
             BotError::Permanent { code, message } => failure(code, message, Disposition::Permanent, None),
-            BotError::Unclassified { message } => {
-                failure("handler_error", message, Disposition::Transient, Some(MAX_UNCLASSIFIED))
-            }
+            BotError::Unclassified { message } => failure(
+                "handler_error",
+                message,
+                Disposition::Transient,
+                Some(MAX_UNCLASSIFIED),
+            ),
         }),
     }
 }

@@ -14,8 +14,8 @@ use penstock_domain::time::Timestamp;
 use penstock_formats::envelope::Envelope;
 use penstock_formats::outbound::Origin;
 use penstock_ports::{
-    Claim, ClaimAs, Clock, Commit, Commitment, Deliveries, Draw, Inbox, PortError, QueueSender, StateWrite, Subject,
-    TakeOver, Verdict as Settled,
+    Claim, ClaimAs, Clock, Commit, Commitment, Deliveries, Draw, Inbox, PortError, QueueSender, StateWrite,
+    Subject, TakeOver, Verdict as Settled,
 };
 
 use crate::dispatch::{dispatch_intended, messages};
@@ -29,9 +29,6 @@ const MAX_STATE_RUNS: u32 = 4;
 const SUSPECT_WAIT: Duration = Duration::from_secs(1);
 /// Wait after a lost lease: whoever has it is settling.
 const LEASE_LOST_WAIT: Duration = Duration::from_secs(2);
-/// Shortest wait of what is held: the record changed between two looks at it. Never 0, which would be a thousand
-/// receives in two minutes.
-const SHORTEST_HELD_WAIT: Duration = Duration::from_secs(1);
 /// Why an Update is parked whose answer nobody waits for any more. Counted, but nobody has to do anything.
 const EXPIRED: &str = "expired";
 
@@ -43,7 +40,11 @@ pub(crate) struct Delivery<'a, I, U, O, B, C, D> {
 }
 
 impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Delivery<'a, I, U, O, B, C, D> {
-    pub(crate) fn new(deps: &'a Deps<I, U, O, B, C, D>, record: &'a Record, envelope: &'a Envelope<'a>) -> Self {
+    pub(crate) fn new(
+        deps: &'a Deps<I, U, O, B, C, D>,
+        record: &'a Record,
+        envelope: &'a Envelope<'a>,
+    ) -> Self {
         let subject = Subject {
             key: envelope.ledger_key(),
             bot_id: envelope.bot_id,
@@ -53,13 +54,21 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
             received_at: envelope.received_at,
             trace_id: envelope.trace_id.to_owned(),
         };
-        Self { deps, record, envelope, subject }
+        Self {
+            deps,
+            record,
+            envelope,
+            subject,
+        }
     }
 
     pub(crate) async fn handle(mut self, alone: &Alone) -> Verdict {
         let now = self.deps.clock.now();
         let request = ClaimRequest {
-            owner: Owner(format!("{}:{}:{}", self.record.id, self.record.receive_count, now)),
+            owner: Owner(format!(
+                "{}:{}:{}",
+                self.record.id, self.record.receive_count, now
+            )),
             redrive: self.envelope.redrive,
             digest: self.envelope.digest,
             now,
@@ -77,7 +86,12 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
         let mut answer = inbox.claim(&self.subject, request).await?;
         if matches!(answer, Claim::Refused(Refusal::ReusedId, _)) {
             // Telegram drew this id anew: another Update, under a key of its own.
-            let Envelope { bot_id, update_id, digest, .. } = self.envelope;
+            let Envelope {
+                bot_id,
+                update_id,
+                digest,
+                ..
+            } = self.envelope;
             self.subject.key = LedgerKey::reused(*bot_id, *update_id, *digest);
             tracing::warn!(trace_id = self.subject.trace_id, key = %self.subject.key, "update id was used before by another update");
             answer = inbox.claim(&self.subject, request).await?;
@@ -87,13 +101,17 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
             Claim::Refused(refusal, record) => (refusal, record),
         };
         Ok(match refusal {
-            Refusal::Mine { attempts, fence } => {
-                Claimed::Mine(ClaimAs { owner: request.owner.clone(), fence, attempt: attempts })
-            }
+            Refusal::Mine { attempts, fence } => Claimed::Mine(ClaimAs {
+                owner: request.owner.clone(),
+                fence,
+                attempt: attempts,
+            }),
             Refusal::Superseded | Refusal::Dead => Claimed::Settled(Verdict::Done),
             Refusal::Done => Claimed::Settled(self.dispatch_again(&record).await),
             // Once more under the suffixed key and still reused: the digest's first 64 bits are equal. Wait for a person.
-            Refusal::ReusedId => Claimed::Settled(Verdict::ComeBackIn(growing_wait(self.record.receive_count))),
+            Refusal::ReusedId => {
+                Claimed::Settled(Verdict::ComeBackIn(growing_wait(self.record.receive_count)))
+            }
             Refusal::HeldUntil(until) => Claimed::Settled(Verdict::held(until.since(request.now))),
             Refusal::Suspect { fence } => {
                 if alone.claim().is_err() {
@@ -101,7 +119,11 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
                 }
                 match inbox.take_over(&self.subject, request, fence).await? {
                     TakeOver::Acquired(claim) => {
-                        tracing::warn!(trace_id = self.subject.trace_id, attempt = claim.attempt, "taken over from a worker that died");
+                        tracing::warn!(
+                            trace_id = self.subject.trace_id,
+                            attempt = claim.attempt,
+                            "taken over from a worker that died"
+                        );
                         Claimed::Mine(claim)
                     }
                     TakeOver::Lost => Claimed::Settled(Verdict::ComeBackIn(LEASE_LOST_WAIT)),
@@ -114,12 +136,38 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
         let policy = RetryPolicy::default();
         if claim.attempt > policy.max_attempts {
             // The tries before this one never came back to say why.
-            let failure = self.failure("worker_died", "every try ended without a result", Disposition::Permanent, claim);
-            return self.settle(claim, Settled::Dead { raw: self.envelope.update.to_owned(), failure }).await;
+            let failure = self.failure(
+                "worker_died",
+                "every try ended without a result",
+                Disposition::Permanent,
+                claim,
+            );
+            return self
+                .settle(
+                    claim,
+                    Settled::Dead {
+                        raw: self.envelope.update.to_owned(),
+                        failure,
+                    },
+                )
+                .await;
         }
         if is_expired_at(self.subject.kind, self.subject.received_at, now) {
-            let failure = self.failure(EXPIRED, "its answer would come too late", Disposition::Permanent, claim);
-            return self.settle(claim, Settled::Dead { raw: self.envelope.update.to_owned(), failure }).await;
+            let failure = self.failure(
+                EXPIRED,
+                "its answer would come too late",
+                Disposition::Permanent,
+                claim,
+            );
+            return self
+                .settle(
+                    claim,
+                    Settled::Dead {
+                        raw: self.envelope.update.to_owned(),
+                        failure,
+                    },
+                )
+                .await;
         }
         match self.run(claim, now).await {
             Ok(Ran::Committed(count)) => {
@@ -140,7 +188,10 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
                 Verdict::ComeBackIn(growing_wait(self.record.receive_count))
             }
             Ok(Ran::LeaseLost) => {
-                tracing::warn!(trace_id = self.subject.trace_id, "the lease was lost before the commit");
+                tracing::warn!(
+                    trace_id = self.subject.trace_id,
+                    "the lease was lost before the commit"
+                );
                 Verdict::ComeBackIn(LEASE_LOST_WAIT)
             }
             Ok(Ran::Failed(failed)) => self.fail(claim, &policy, &failed).await,
@@ -150,7 +201,9 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
 
     /// Runs the handler and commits; again with fresh state when the chat's state was changed under it.
     async fn run(&self, claim: &ClaimAs, now: Timestamp) -> Result<Ran, PortError> {
-        let Deps { inbox, bot, clock, .. } = self.deps;
+        let Deps {
+            inbox, bot, clock, ..
+        } = self.deps;
         let incoming = Incoming::read(self.subject.kind, self.envelope.update);
         let chat = chat_of_group(&self.subject.group);
         let wants_state = match wants_state(bot, &incoming) {
@@ -162,7 +215,11 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
             if run > 1 && clock.now().since(now) + HANDLER_LIMIT > LEASE {
                 break;
             }
-            let stored = if wants_state { inbox.chat_state(self.subject.bot_id, chat).await? } else { None };
+            let stored = if wants_state {
+                inbox.chat_state(self.subject.bot_id, chat).await?
+            } else {
+                None
+            };
             let read_version = stored.as_ref().map_or(0, |(_, version)| *version);
             let context = Context {
                 bot_id: self.subject.bot_id,
@@ -177,14 +234,21 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
                 Ok(outcome) => outcome,
                 Err(failed) => return Ok(Ran::Failed(failed)),
             };
-            let state = outcome.new_state.as_ref().filter(|_| wants_state).map(|state| StateWrite {
-                chat: chat.to_owned(),
-                read_version,
-                state: state.to_string(),
-            });
+            let state = outcome
+                .new_state
+                .as_ref()
+                .filter(|_| wants_state)
+                .map(|state| StateWrite {
+                    chat: chat.to_owned(),
+                    read_version,
+                    state: state.to_string(),
+                });
             match self.commit(claim, outcome, state).await? {
                 Some(ran) => return Ok(ran),
-                None => tracing::info!(trace_id = self.subject.trace_id, "chat state changed meanwhile: once more"),
+                None => tracing::info!(
+                    trace_id = self.subject.trace_id,
+                    "chat state changed meanwhile: once more"
+                ),
             }
         }
         Ok(Ran::Failed(RunFailure {
@@ -221,7 +285,11 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
             Ok(messages) => messages,
             Err(n) => return invalid(format!("call {n} does not fit into a queue message")),
         };
-        let commit = Commit { intents, state, result: outcome.result.to_owned() };
+        let commit = Commit {
+            intents,
+            state,
+            result: outcome.result.to_owned(),
+        };
         let now = self.deps.clock.now();
         let committed = match self.deps.inbox.commit(&self.subject, claim, &commit, now).await {
             // An outcome that the table will never take, for its size as a rule.
@@ -243,17 +311,34 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
 
     async fn fail(&self, claim: &ClaimAs, policy: &RetryPolicy, failed: &RunFailure) -> Verdict {
         let policy = RetryPolicy {
-            max_attempts: failed.max_attempts.unwrap_or(policy.max_attempts).min(policy.max_attempts),
+            max_attempts: failed
+                .max_attempts
+                .unwrap_or(policy.max_attempts)
+                .min(policy.max_attempts),
             ..*policy
         };
         let now = self.deps.clock.now();
         let failure = self.failure(failed.code, &failed.message, failed.disposition, claim);
         match policy.decide(claim.attempt, failed.disposition, self.deps.draw.draw()) {
             RetryDecision::RetryIn(wait) => {
-                self.settle(claim, Settled::Retry { next_at: now + wait, failure }).await
+                self.settle(
+                    claim,
+                    Settled::Retry {
+                        next_at: now + wait,
+                        failure,
+                    },
+                )
+                .await
             }
             RetryDecision::GiveUp(_) => {
-                self.settle(claim, Settled::Dead { raw: self.envelope.update.to_owned(), failure }).await
+                self.settle(
+                    claim,
+                    Settled::Dead {
+                        raw: self.envelope.update.to_owned(),
+                        failure,
+                    },
+                )
+                .await
             }
         }
     }
@@ -273,11 +358,22 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
             Ok(true) => match comes_back {
                 Some(wait) => {
                     let wait_ms = wait.as_millis();
-                    tracing::warn!(trace_id, code = failure.code, attempt = failure.attempt, wait_ms, "failed: tried again");
+                    tracing::warn!(
+                        trace_id,
+                        code = failure.code,
+                        attempt = failure.attempt,
+                        wait_ms,
+                        "failed: tried again"
+                    );
                     Verdict::ComeBackIn(wait)
                 }
                 None if failure.code == EXPIRED => {
-                    tracing::info!(trace_id, code = failure.code, kind = self.subject.kind.name(), "parked: nobody waits for it");
+                    tracing::info!(
+                        trace_id,
+                        code = failure.code,
+                        kind = self.subject.kind.name(),
+                        "parked: nobody waits for it"
+                    );
                     Verdict::Done
                 }
                 None => {
@@ -294,7 +390,11 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
     async fn dispatch_again(&self, record: &penstock_domain::ledger::Record) -> Verdict {
         match dispatch_intended(&self.deps.outbound, &self.origin(), record).await {
             Ok(count) => {
-                tracing::info!(trace_id = self.subject.trace_id, dispatched = count, "a repeat of an update that is done");
+                tracing::info!(
+                    trace_id = self.subject.trace_id,
+                    dispatched = count,
+                    "a repeat of an update that is done"
+                );
                 Verdict::Done
             }
             Err(error) => store_away(self.record, &error),

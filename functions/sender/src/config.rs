@@ -30,7 +30,10 @@ impl Config {
             bot_secret_prefix: settings.text("BOT_SECRET_PREFIX", "what the names of bot secrets begin with"),
             outbound_queue_url: settings.text("OUTBOUND_QUEUE_URL", "URL of the outbound queue"),
             bulk_queue_url: settings.text("BULK_QUEUE_URL", "URL of the bulk queue"),
-            telegram_api_root: settings.text("TELEGRAM_API_ROOT", "root of the Bot API, https://api.telegram.org"),
+            telegram_api_root: settings.text(
+                "TELEGRAM_API_ROOT",
+                "root of the Bot API, https://api.telegram.org",
+            ),
             retention: Retention {
                 dedup_window: DAY * settings.number("DEDUP_WINDOW_DAYS", 7, 1, 90),
                 dead: DAY * settings.number("DEAD_RETENTION_DAYS", 90, 14, 3650),

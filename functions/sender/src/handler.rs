@@ -10,7 +10,9 @@ use penstock_domain::ids::{BotId, LedgerKey, MessageGroupId};
 use penstock_domain::kind::UpdateKind;
 use penstock_formats::ReadError;
 use penstock_formats::outbound::Outbound;
-use penstock_ports::{BotApi, Clock, Deliveries, Draw, Filed, Inbox, Outbox, PortError, SecretSource, Subject};
+use penstock_ports::{
+    BotApi, Clock, Deliveries, Draw, Filed, Inbox, Outbox, PortError, SecretSource, Subject,
+};
 
 use crate::gate::debit;
 use crate::send::Sending;
@@ -45,11 +47,27 @@ where
     D: Draw,
     Q: Deliveries,
 {
-    let read: BTreeMap<String, Result<Outbound, ReadError>> =
-        records.iter().map(|record| (record.id.clone(), Outbound::read(&record.body))).collect();
+    let read: BTreeMap<String, Result<Outbound, ReadError>> = records
+        .iter()
+        .map(|record| (record.id.clone(), Outbound::read(&record.body)))
+        .collect();
     let records = sorted(records, &read);
-    let waits = debit(&deps.ledger, read.values().filter_map(|read| read.as_ref().ok()), deps.clock.now()).await;
-    let report = run(&records, &Records { deps, read: &read, waits: &waits }, time).await;
+    let waits = debit(
+        &deps.ledger,
+        read.values().filter_map(|read| read.as_ref().ok()),
+        deps.clock.now(),
+    )
+    .await;
+    let report = run(
+        &records,
+        &Records {
+            deps,
+            read: &read,
+            waits: &waits,
+        },
+        time,
+    )
+    .await;
     answer(&report, queue).await
 }
 
@@ -76,14 +94,33 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> penstock_
         match self.read.get(&record.id) {
             Some(Ok(outbound)) => match self.waits.get(&outbound.bot_id) {
                 Some(wait) => Verdict::ComeBackIn(*wait),
-                None => Sending { deps: self.deps, record, outbound }.handle().await,
+                None => {
+                    Sending {
+                        deps: self.deps,
+                        record,
+                        outbound,
+                    }
+                    .handle()
+                    .await
+                }
             },
             Some(Err(ReadError::Newer(version))) => {
-                tracing::error!(version, receive_count = record.receive_count, "newer schema: waiting for a newer release");
+                tracing::error!(
+                    version,
+                    receive_count = record.receive_count,
+                    "newer schema: waiting for a newer release"
+                );
                 Verdict::ComeBackIn(growing_wait(record.receive_count))
             }
             Some(Err(error @ ReadError::Malformed(_))) => {
-                park(self.deps, record, bot_of(record), "malformed_body", &error.to_string()).await
+                park(
+                    self.deps,
+                    record,
+                    bot_of(record),
+                    "malformed_body",
+                    &error.to_string(),
+                )
+                .await
             }
             None => Verdict::ComeBackIn(Duration::ZERO),
         }
@@ -91,7 +128,14 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> penstock_
 }
 
 fn bot_of(record: &Record) -> BotId {
-    BotId(record.group.split(':').next().and_then(|bot| bot.parse().ok()).unwrap_or(0))
+    BotId(
+        record
+            .group
+            .split(':')
+            .next()
+            .and_then(|bot| bot.parse().ok())
+            .unwrap_or(0),
+    )
 }
 
 /// Keeps a body that nothing can vouch for, for a person.
@@ -113,7 +157,11 @@ pub(crate) async fn park<L: Inbox, A, S, C: Clock, D>(
         trace_id: String::new(),
     };
     let failure = Failure::new(code, message, Disposition::Permanent, 1, now);
-    match deps.ledger.file_dead(&subject, 0, &record.body, &failure, now).await {
+    match deps
+        .ledger
+        .file_dead(&subject, 0, &record.body, &failure, now)
+        .await
+    {
         Ok(Filed::Dead | Filed::Already | Filed::Done(_)) => {
             tracing::error!(bot.id = bot_id.0, code, key = %subject.key, "an outbound body was parked");
             Verdict::Done

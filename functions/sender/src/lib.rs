@@ -51,5 +51,8 @@ pub async fn run(lookup: &Lookup<'_>) -> Result<(), Error> {
 }
 
 fn from_bulk(record: &aws_lambda_events::event::sqs::SqsMessage) -> bool {
-    record.event_source_arn.as_deref().is_some_and(|arn| arn.ends_with("-bulk.fifo"))
+    record
+        .event_source_arn
+        .as_deref()
+        .is_some_and(|arn| arn.ends_with("-bulk.fifo"))
 }

@@ -35,7 +35,10 @@ mod tests {
             rewritten(params, Meaning::MigratedTo(-1005)).unwrap(),
             r#"{"chat_id":-1005,"reply_parameters":{"message_id":1},"text":"a"}"#
         );
-        assert_eq!(rewritten(params, Meaning::TargetGone).unwrap(), r#"{"chat_id":-5,"text":"a"}"#);
+        assert_eq!(
+            rewritten(params, Meaning::TargetGone).unwrap(),
+            r#"{"chat_id":-5,"text":"a"}"#
+        );
         assert_eq!(rewritten(r#"{"chat_id":-5}"#, Meaning::TargetGone), None);
         assert_eq!(rewritten(params, Meaning::Plain), None);
     }

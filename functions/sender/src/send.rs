@@ -12,8 +12,8 @@ use penstock_domain::secret::BotToken;
 use penstock_domain::time::Timestamp;
 use penstock_formats::outbound::Outbound;
 use penstock_ports::{
-    ApiError, ApiReply, BotApi, Clock, Draw, Inbox, IntentSettlement, IntentStart, Meaning, Outbox, SecretSource,
-    SettleAs,
+    ApiError, ApiReply, BotApi, Clock, Draw, Inbox, IntentSettlement, IntentStart, Meaning, Outbox,
+    SecretSource, SettleAs,
 };
 
 use crate::handler::{Deps, park, store_away};
@@ -40,7 +40,10 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
             return Verdict::ComeBackIn(not_before.since(now));
         }
         let claim = IntentClaim {
-            owner: Owner(format!("{}:{}:{}", self.record.id, self.record.receive_count, now)),
+            owner: Owner(format!(
+                "{}:{}:{}",
+                self.record.id, self.record.receive_count, now
+            )),
             n: outbound.n,
             redrive: outbound.redrive,
             resend: outbound.resend,
@@ -80,20 +83,49 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
     async fn send(&self, owner: &Owner, attempt: u32, now: Timestamp) -> Verdict {
         let method = &self.outbound.call.method;
         if answer_life(method).is_some_and(|life| now > self.outbound.received_at + life) {
-            let failure = Failure::new("expired", "the answer would come too late", Disposition::Permanent, attempt, now);
+            let failure = Failure::new(
+                "expired",
+                "the answer would come too late",
+                Disposition::Permanent,
+                attempt,
+                now,
+            );
             return self.settle(Some(owner), SettleAs::Failed { failure }).await;
         }
         let token = match self.deps.secrets.bot_secret(self.outbound.bot_id).await {
             Ok(Some(secret)) => secret.token,
             Ok(None) => return self.no_token(owner, attempt, "the bot has no secret").await,
             Err(error) => {
-                let failure = Failure::new("secret_unavailable", &error.to_string(), Disposition::Transient, attempt, now);
+                let failure = Failure::new(
+                    "secret_unavailable",
+                    &error.to_string(),
+                    Disposition::Transient,
+                    attempt,
+                    now,
+                );
                 let next_at = now + growing_wait(self.record.receive_count);
-                return self.settle(Some(owner), SettleAs::Retry { next_at, burned: false, failure }).await;
+                return self
+                    .settle(
+                        Some(owner),
+                        SettleAs::Retry {
+                            next_at,
+                            burned: false,
+                            failure,
+                        },
+                    )
+                    .await;
             }
         };
         match self.call(&token).await {
-            Ok(reply) => self.settle(Some(owner), SettleAs::Sent { message_id: reply.message_id }).await,
+            Ok(reply) => {
+                self.settle(
+                    Some(owner),
+                    SettleAs::Sent {
+                        message_id: reply.message_id,
+                    },
+                )
+                .await
+            }
             Err(error) => self.failed(owner, attempt, &error).await,
         }
     }
@@ -104,9 +136,17 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
         penstock_aws::hooks::point("bot_api.call.before");
         let first = self.deps.api.call(token, &call.method, &call.params).await;
         penstock_aws::hooks::point("bot_api.call.after");
-        let Err(ApiError::Refused { meaning, .. }) = &first else { return first };
+        let Err(ApiError::Refused { meaning, .. }) = &first else {
+            return first;
+        };
         if *meaning == Meaning::BotRefused {
-            let fresh = self.deps.secrets.refreshed(self.outbound.bot_id).await.ok().flatten();
+            let fresh = self
+                .deps
+                .secrets
+                .refreshed(self.outbound.bot_id)
+                .await
+                .ok()
+                .flatten();
             return match fresh.filter(|fresh| fresh.token != *token) {
                 Some(fresh) => self.deps.api.call(&fresh.token, &call.method, &call.params).await,
                 None => first,
@@ -120,12 +160,28 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
 
     async fn failed(&self, owner: &Owner, attempt: u32, error: &ApiError) -> Verdict {
         let now = self.deps.clock.now();
-        if let ApiError::Refused { meaning: Meaning::BotRefused, .. } = error {
-            return self.no_token(owner, attempt, "the bot's token is refused: put the right one into its secret").await;
+        if let ApiError::Refused {
+            meaning: Meaning::BotRefused,
+            ..
+        } = error
+        {
+            return self
+                .no_token(
+                    owner,
+                    attempt,
+                    "the bot's token is refused: put the right one into its secret",
+                )
+                .await;
         }
         let code = match error {
-            ApiError::Refused { meaning: Meaning::Expired, .. } => "expired".to_owned(),
-            ApiError::Refused { meaning: Meaning::ChatUnreachable, .. } => "chat_unreachable".to_owned(),
+            ApiError::Refused {
+                meaning: Meaning::Expired,
+                ..
+            } => "expired".to_owned(),
+            ApiError::Refused {
+                meaning: Meaning::ChatUnreachable,
+                ..
+            } => "chat_unreachable".to_owned(),
             ApiError::Refused { .. } | ApiError::NotSent { .. } | ApiError::NoAnswer { .. } => error.code(),
         };
         let failure = Failure::new(&code, &error.to_string(), error.disposition(), attempt, now);
@@ -144,7 +200,11 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
                 if let Disposition::Throttled { .. } = failure.disposition {
                     self.hold(now + wait, now).await;
                 }
-                SettleAs::Retry { next_at: now + wait, burned, failure }
+                SettleAs::Retry {
+                    next_at: now + wait,
+                    burned,
+                    failure,
+                }
             }
         };
         self.settle(owner, settle).await
@@ -153,7 +213,12 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
     /// No send to this chat before then, by anybody. Its own group needs no read for that: its head stays hidden.
     async fn hold(&self, until: Timestamp, now: Timestamp) {
         let group = MessageGroupId(self.record.group.clone());
-        if let Err(error) = self.deps.ledger.hold_chat(self.outbound.bot_id, chat_of_group(&group), until, now).await {
+        if let Err(error) = self
+            .deps
+            .ledger
+            .hold_chat(self.outbound.bot_id, chat_of_group(&group), until, now)
+            .await
+        {
             tracing::warn!(trace_id = self.outbound.trace_id, error = %error, "the chat's hold was not stored");
         }
     }
@@ -163,7 +228,15 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
         tracing::error!(bot.id = self.outbound.bot_id.0, why, "the bot cannot send");
         let failure = Failure::new("bot_refused", why, Disposition::Transient, attempt, now);
         let next_at = now + NO_TOKEN_WAIT;
-        self.settle(Some(owner), SettleAs::Retry { next_at, burned: false, failure }).await
+        self.settle(
+            Some(owner),
+            SettleAs::Retry {
+                next_at,
+                burned: false,
+                failure,
+            },
+        )
+        .await
     }
 
     async fn settle(&self, owner: Option<&Owner>, settle: SettleAs) -> Verdict {
@@ -191,20 +264,47 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
         let total_ms = now.since(outbound.received_at).as_millis();
         match settle {
             SettleAs::Sent { .. } => {
-                tracing::info!(trace_id, bot.id = outbound.bot_id.0, update.id = outbound.update_id.0, intent.n = n, method, total_ms, "sent");
+                tracing::info!(
+                    trace_id,
+                    bot.id = outbound.bot_id.0,
+                    update.id = outbound.update_id.0,
+                    intent.n = n,
+                    method,
+                    total_ms,
+                    "sent"
+                );
                 Verdict::Done
             }
             SettleAs::Retry { next_at, failure, .. } => {
                 let wait = next_at.since(now);
-                tracing::warn!(trace_id, intent.n = n, method, code = failure.code, wait_ms = wait.as_millis(), "not sent: tried again");
+                tracing::warn!(
+                    trace_id,
+                    intent.n = n,
+                    method,
+                    code = failure.code,
+                    wait_ms = wait.as_millis(),
+                    "not sent: tried again"
+                );
                 Verdict::ComeBackIn(wait)
             }
             SettleAs::Failed { failure } => {
-                tracing::warn!(trace_id, intent.n = n, method, code = failure.code, "not sent: given up");
+                tracing::warn!(
+                    trace_id,
+                    intent.n = n,
+                    method,
+                    code = failure.code,
+                    "not sent: given up"
+                );
                 Verdict::Done
             }
             SettleAs::Unknown { failure } => {
-                tracing::error!(trace_id, intent.n = n, method, code = failure.code, "nobody knows whether it was sent");
+                tracing::error!(
+                    trace_id,
+                    intent.n = n,
+                    method,
+                    code = failure.code,
+                    "nobody knows whether it was sent"
+                );
                 Verdict::Done
             }
         }

@@ -33,7 +33,10 @@ pub(crate) fn after_failure(
         Disposition::Permanent => Next::Failed,
         Disposition::Throttled { retry_after } => {
             let spread = Duration::from_secs_f64(draw.get() * THROTTLE_SPREAD_MS / 1000.0);
-            Next::Again { wait: retry_after.saturating_add(spread), burned: false }
+            Next::Again {
+                wait: retry_after.saturating_add(spread),
+                burned: false,
+            }
         }
         Disposition::Transient => again(attempt, draw),
         Disposition::Ambiguous => match (repeat(method, false), on_unknown) {
@@ -62,18 +65,36 @@ mod tests {
     #[test]
     fn a_visible_send_is_never_repeated_when_nobody_knows_unless_its_caller_said_once() {
         use OnUnknown::{Hold, ResendOnce};
-        assert_eq!(next(Disposition::Ambiguous, "sendMessage", Hold, 1), Next::Unknown);
-        assert!(matches!(next(Disposition::Ambiguous, "sendMessage", ResendOnce, 1), Next::Again { burned: true, .. }));
-        assert_eq!(next(Disposition::Ambiguous, "sendMessage", ResendOnce, 2), Next::Unknown);
-        assert_eq!(next(Disposition::Ambiguous, "sendGift", ResendOnce, 1), Next::Unknown);
-        assert!(matches!(next(Disposition::Ambiguous, "setMyName", Hold, 1), Next::Again { .. }));
+        assert_eq!(
+            next(Disposition::Ambiguous, "sendMessage", Hold, 1),
+            Next::Unknown
+        );
+        assert!(matches!(
+            next(Disposition::Ambiguous, "sendMessage", ResendOnce, 1),
+            Next::Again { burned: true, .. }
+        ));
+        assert_eq!(
+            next(Disposition::Ambiguous, "sendMessage", ResendOnce, 2),
+            Next::Unknown
+        );
+        assert_eq!(
+            next(Disposition::Ambiguous, "sendGift", ResendOnce, 1),
+            Next::Unknown
+        );
+        assert!(matches!(
+            next(Disposition::Ambiguous, "setMyName", Hold, 1),
+            Next::Again { .. }
+        ));
     }
 
     #[test]
     fn a_429_burns_no_attempt_and_is_never_shortened() {
-        let throttled = Disposition::Throttled { retry_after: Duration::from_secs(40) };
+        let throttled = Disposition::Throttled {
+            retry_after: Duration::from_secs(40),
+        };
         for attempt in [1, 8, 100] {
-            let Next::Again { wait, burned } = next(throttled, "sendMessage", OnUnknown::Hold, attempt) else {
+            let Next::Again { wait, burned } = next(throttled, "sendMessage", OnUnknown::Hold, attempt)
+            else {
                 panic!("gave up on a 429");
             };
             assert!(wait >= Duration::from_secs(40) && !burned);
@@ -82,7 +103,13 @@ mod tests {
 
     #[test]
     fn what_keeps_failing_ends() {
-        assert_eq!(next(Disposition::Transient, "sendMessage", OnUnknown::Hold, 8), Next::Failed);
-        assert_eq!(next(Disposition::Permanent, "sendMessage", OnUnknown::Hold, 1), Next::Failed);
+        assert_eq!(
+            next(Disposition::Transient, "sendMessage", OnUnknown::Hold, 8),
+            Next::Failed
+        );
+        assert_eq!(
+            next(Disposition::Permanent, "sendMessage", OnUnknown::Hold, 1),
+            Next::Failed
+        );
     }
 }

@@ -21,8 +21,10 @@ pub struct Clients {
 impl Clients {
     /// Reads region, credentials and endpoints from the environment.
     pub async fn load() -> Self {
-        let timeouts =
-            TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).operation_attempt_timeout(ATTEMPT_TIMEOUT).build();
+        let timeouts = TimeoutConfig::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+            .build();
         let shared = aws_config::from_env()
             .retry_config(RetryConfig::standard().with_max_attempts(SDK_ATTEMPTS))
             .timeout_config(timeouts)

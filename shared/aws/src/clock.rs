@@ -16,13 +16,18 @@ pub struct WallClock {
 
 impl Default for WallClock {
     fn default() -> Self {
-        Self { origin_ms: 0, scale: 1.0 }
+        Self {
+            origin_ms: 0,
+            scale: 1.0,
+        }
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
 fn wall_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or(Duration::ZERO);
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
@@ -32,7 +37,14 @@ impl WallClock {
     #[cfg(feature = "hooks")]
     #[must_use]
     pub fn scaled(origin_ms: i64, scale: f64) -> Self {
-        Self { origin_ms, scale: if scale.is_finite() && scale > 0.0 { scale } else { 1.0 } }
+        Self {
+            origin_ms,
+            scale: if scale.is_finite() && scale > 0.0 {
+                scale
+            } else {
+                1.0
+            },
+        }
     }
 
     /// A clock that starts to run `scale` times as fast now.
@@ -45,7 +57,10 @@ impl WallClock {
     /// The clock that the environment asks for: `PENSTOCK_TIME_SCALE` and `PENSTOCK_TIME_ORIGIN_MS`, heeded only with
     /// the `hooks` feature.
     #[must_use]
-    #[cfg_attr(not(feature = "hooks"), expect(unused_variables, reason = "nothing is looked up without hooks"))]
+    #[cfg_attr(
+        not(feature = "hooks"),
+        expect(unused_variables, reason = "nothing is looked up without hooks")
+    )]
     pub fn from_lookup(lookup: &crate::Lookup<'_>) -> Self {
         #[cfg(feature = "hooks")]
         if let Some(scale) = lookup("PENSTOCK_TIME_SCALE").and_then(|text| text.parse().ok()) {
@@ -69,7 +84,11 @@ impl WallClock {
 }
 
 impl Clock for WallClock {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "milliseconds of a drill fit")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "milliseconds of a drill fit"
+    )]
     fn now(&self) -> Timestamp {
         let wall = wall_ms();
         if (self.scale - 1.0).abs() < f64::EPSILON {

@@ -25,20 +25,33 @@ where
 {
     let code = error.code().map(str::to_owned);
     match &error {
-        SdkError::ConstructionFailure(_) => {
-            PortError::Rejected { operation, code: "construction".to_owned(), source: Box::new(error) }
-        }
+        SdkError::ConstructionFailure(_) => PortError::Rejected {
+            operation,
+            code: "construction".to_owned(),
+            source: Box::new(error),
+        },
         SdkError::DispatchFailure(failure) if failure.is_io() && !failure.is_timeout() => {
             // A refused connection looks the same as a reset one here; every write is conditional, so both repeat.
-            PortError::NoAnswer { operation, source: Box::new(error) }
+            PortError::NoAnswer {
+                operation,
+                source: Box::new(error),
+            }
         }
         SdkError::ServiceError(service) => match code {
             Some(code) if NOT_NOW.contains(&code.as_str()) => PortError::Unavailable { operation, code },
-            _ if service.raw().status().is_server_error() => {
-                PortError::NoAnswer { operation, source: Box::new(error) }
-            }
-            code => PortError::Rejected { operation, code: code.unwrap_or_default(), source: Box::new(error) },
+            _ if service.raw().status().is_server_error() => PortError::NoAnswer {
+                operation,
+                source: Box::new(error),
+            },
+            code => PortError::Rejected {
+                operation,
+                code: code.unwrap_or_default(),
+                source: Box::new(error),
+            },
         },
-        _ => PortError::NoAnswer { operation, source: Box::new(error) },
+        _ => PortError::NoAnswer {
+            operation,
+            source: Box::new(error),
+        },
     }
 }

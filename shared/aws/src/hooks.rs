@@ -25,7 +25,10 @@ mod armed {
 
     static POINTS: OnceLock<HashMap<String, (u64, AtomicU64)>> = OnceLock::new();
 
-    #[expect(clippy::disallowed_methods, reason = "a drill's own switch, read once; not part of any configuration")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a drill's own switch, read once; not part of any configuration"
+    )]
     fn armed() -> &'static HashMap<String, (u64, AtomicU64)> {
         POINTS.get_or_init(|| parse(&std::env::var("PENSTOCK_FAILPOINTS").unwrap_or_default()))
     }

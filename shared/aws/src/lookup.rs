@@ -28,7 +28,10 @@ impl<'a> Settings<'a> {
     /// Begins to read.
     #[must_use]
     pub fn new(lookup: &'a Lookup<'a>) -> Self {
-        Self { lookup, problems: Vec::new() }
+        Self {
+            lookup,
+            problems: Vec::new(),
+        }
     }
 
     /// A variable that must be there and not empty.
@@ -47,11 +50,14 @@ impl<'a> Settings<'a> {
     where
         T: FromStr + PartialOrd + fmt::Display + Copy,
     {
-        let Some(text) = (self.lookup)(name) else { return default };
+        let Some(text) = (self.lookup)(name) else {
+            return default;
+        };
         match text.trim().parse::<T>() {
             Ok(number) if number >= least && number <= most => number,
             Ok(_) | Err(_) => {
-                self.problems.push(format!("{name} is `{text}`, not a number from {least} to {most}"));
+                self.problems
+                    .push(format!("{name} is `{text}`, not a number from {least} to {most}"));
                 default
             }
         }
@@ -62,7 +68,11 @@ impl<'a> Settings<'a> {
     /// # Errors
     /// All problems that were met.
     pub fn finish<T>(self, config: T) -> Result<T, ConfigError> {
-        if self.problems.is_empty() { Ok(config) } else { Err(ConfigError(self.problems)) }
+        if self.problems.is_empty() {
+            Ok(config)
+        } else {
+            Err(ConfigError(self.problems))
+        }
     }
 }
 
@@ -77,6 +87,9 @@ mod tests {
         settings.text("TABLE_NAME", "the table");
         assert_eq!(settings.number("COUNT", 3, 1, 9), 3);
         let told = settings.finish(()).unwrap_err().to_string();
-        assert!(told.contains("TABLE_NAME is not set (the table)") && told.contains("COUNT is `many`"), "{told}");
+        assert!(
+            told.contains("TABLE_NAME is not set (the table)") && told.contains("COUNT is `many`"),
+            "{told}"
+        );
     }
 }

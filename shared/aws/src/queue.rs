@@ -28,7 +28,10 @@ impl SqsQueue {
     /// The queue of that URL.
     #[must_use]
     pub fn new(client: aws_sdk_sqs::Client, url: &str) -> Self {
-        Self { client, url: url.into() }
+        Self {
+            client,
+            url: url.into(),
+        }
     }
 
     async fn send_batch(&self, batch: &[Enqueue]) -> Result<(), PortError> {
@@ -49,7 +52,10 @@ impl SqsQueue {
             request = request.entries(entry);
         }
         point("sqs.send_batch.before");
-        let answer = request.send().await.map_err(|error| port_error(OPERATION, error))?;
+        let answer = request
+            .send()
+            .await
+            .map_err(|error| port_error(OPERATION, error))?;
         point("sqs.send_batch.after");
         // HTTP 200 with entries in `Failed` means that those are not in the queue.
         match answer.failed().iter().max_by_key(|failed| failed.sender_fault()) {
@@ -59,7 +65,10 @@ impl SqsQueue {
                 code: failed.code().to_owned(),
                 source: failed.message().unwrap_or("an entry was refused").into(),
             }),
-            Some(failed) => Err(PortError::Unavailable { operation: OPERATION, code: failed.code().to_owned() }),
+            Some(failed) => Err(PortError::Unavailable {
+                operation: OPERATION,
+                code: failed.code().to_owned(),
+            }),
         }
     }
 }
@@ -83,13 +92,20 @@ impl QueueSender for SqsQueue {
     async fn enqueue_all(&self, messages: Vec<Enqueue>) -> Result<(), PortError> {
         let mut from = 0;
         for (index, _) in messages.iter().enumerate() {
-            let bytes: usize = messages[from..=index].iter().map(|message| message.body.len()).sum();
+            let bytes: usize = messages[from..=index]
+                .iter()
+                .map(|message| message.body.len())
+                .sum();
             if index > from && (bytes > MAX_BATCH_BYTES || index - from == MAX_BATCH_ENTRIES) {
                 self.send_batch(&messages[from..index]).await?;
                 from = index;
             }
         }
-        if from < messages.len() { self.send_batch(&messages[from..]).await } else { Ok(()) }
+        if from < messages.len() {
+            self.send_batch(&messages[from..]).await
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -98,7 +114,10 @@ impl Deliveries for SqsQueue {
         const OPERATION: &str = "sqs.change_message_visibility_batch";
         let mut refused = 0;
         for batch in changes.chunks(MAX_BATCH_ENTRIES) {
-            let mut request = self.client.change_message_visibility_batch().queue_url(self.url.as_ref());
+            let mut request = self
+                .client
+                .change_message_visibility_batch()
+                .queue_url(self.url.as_ref());
             for (index, change) in batch.iter().enumerate() {
                 let secs = ceil_secs(change.hidden_for).min(MAX_VISIBILITY_SECS);
                 let entry = ChangeMessageVisibilityBatchRequestEntry::builder()
@@ -114,7 +133,10 @@ impl Deliveries for SqsQueue {
                 request = request.entries(entry);
             }
             point("sqs.hide.before");
-            let answer = request.send().await.map_err(|error| port_error(OPERATION, error))?;
+            let answer = request
+                .send()
+                .await
+                .map_err(|error| port_error(OPERATION, error))?;
             point("sqs.hide.after");
             refused += answer.failed().len();
         }

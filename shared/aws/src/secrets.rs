@@ -56,28 +56,51 @@ pub struct CachedSecrets<C> {
 impl<C: Clock> CachedSecrets<C> {
     /// Reads secrets under that prefix.
     pub fn new(client: aws_sdk_secretsmanager::Client, prefix: String, clock: C) -> Self {
-        Self { client, prefix, clock, cache: Mutex::new(HashMap::new()) }
+        Self {
+            client,
+            prefix,
+            clock,
+            cache: Mutex::new(HashMap::new()),
+        }
     }
 
     async fn fetch(&self, bot: BotId) -> Result<Option<BotSecret>, PortError> {
         const OPERATION: &str = "secretsmanager.get_secret_value";
         point("secrets.get.before");
-        let answer = self.client.get_secret_value().secret_id(format!("{}{bot}", self.prefix)).send().await;
+        let answer = self
+            .client
+            .get_secret_value()
+            .secret_id(format!("{}{bot}", self.prefix))
+            .send()
+            .await;
         point("secrets.get.after");
         let value = match answer {
             Ok(value) => value,
             // Deleted secrets answer InvalidRequestException until their recovery window ends.
-            Err(error) if matches!(error.code(), Some("ResourceNotFoundException" | "InvalidRequestException")) => {
+            Err(error)
+                if matches!(
+                    error.code(),
+                    Some("ResourceNotFoundException" | "InvalidRequestException")
+                ) =>
+            {
                 return Ok(None);
             }
             Err(error) => return Err(port_error(OPERATION, error)),
         };
         // The parser's own error may quote the secret, so it is dropped here.
-        let stored: Stored = serde_json::from_str(value.secret_string().unwrap_or_default())
-            .map_err(|_| PortError::Unreadable { operation: OPERATION, what: "bot secret" })?;
+        let stored: Stored =
+            serde_json::from_str(value.secret_string().unwrap_or_default()).map_err(|_| {
+                PortError::Unreadable {
+                    operation: OPERATION,
+                    what: "bot secret",
+                }
+            })?;
         Ok(Some(BotSecret {
             token: BotToken::new(stored.token),
-            webhook_secret: stored.webhook_secret.filter(|s| !s.is_empty()).map(WebhookSecret::new),
+            webhook_secret: stored
+                .webhook_secret
+                .filter(|s| !s.is_empty())
+                .map(WebhookSecret::new),
             path_key: stored.path_key.filter(|s| !s.is_empty()).map(PathKey::new),
             instant_ack: match stored.instant_ack {
                 StoredInstantAck::Off => InstantAck::Off,
@@ -97,14 +120,21 @@ impl<C: Clock> CachedSecrets<C> {
             return Ok(cached.secret.clone());
         }
         if !cache.contains_key(&bot) {
-            let strangers = |cached: &Cached| cached.secret.is_none() && now.since(cached.read_at) < REFRESH_EVERY;
+            let strangers =
+                |cached: &Cached| cached.secret.is_none() && now.since(cached.read_at) < REFRESH_EVERY;
             if cache.values().filter(|cached| strangers(cached)).count() >= STRANGERS_A_MINUTE {
                 return Ok(None);
             }
             cache.retain(|_, cached| cached.secret.is_some() || strangers(cached));
         }
         let secret = self.fetch(bot).await?;
-        cache.insert(bot, Cached { secret: secret.clone(), read_at: now });
+        cache.insert(
+            bot,
+            Cached {
+                secret: secret.clone(),
+                read_at: now,
+            },
+        );
         Ok(secret)
     }
 }

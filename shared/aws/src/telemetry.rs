@@ -5,9 +5,12 @@ use tracing_subscriber::EnvFilter;
 /// Begins to log at the level that the environment names (`AWS_LAMBDA_LOG_LEVEL`, default `info`). A second call does
 /// nothing.
 pub fn init_tracing(lookup: &crate::Lookup<'_>) {
-    let level = lookup("AWS_LAMBDA_LOG_LEVEL").unwrap_or_else(|| "info".to_owned()).to_lowercase();
+    let level = lookup("AWS_LAMBDA_LOG_LEVEL")
+        .unwrap_or_else(|| "info".to_owned())
+        .to_lowercase();
     // The SDK's own lines at debug level hold whole requests.
-    let filter = format!("warn,ingress={level},processor={level},sender={level},dead_letter={level},penstock={level}");
+    let filter =
+        format!("warn,ingress={level},processor={level},sender={level},dead_letter={level},penstock={level}");
     let subscriber = tracing_subscriber::fmt()
         .json()
         .flatten_event(true)

@@ -23,8 +23,13 @@ pub async fn answer(report: &Report, queue: &impl Deliveries) -> SqsBatchRespons
     if !changes.is_empty() {
         match queue.hide(changes).await {
             Ok(0) => {}
-            Ok(refused) => tracing::warn!(refused, "deliveries whose visibility could not be set come back by themselves"),
-            Err(error) => tracing::warn!(error = %error, "visibility not set: deliveries come back when theirs ends"),
+            Ok(refused) => tracing::warn!(
+                refused,
+                "deliveries whose visibility could not be set come back by themselves"
+            ),
+            Err(error) => {
+                tracing::warn!(error = %error, "visibility not set: deliveries come back when theirs ends")
+            }
         }
     }
     response(report)

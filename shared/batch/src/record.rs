@@ -37,7 +37,12 @@ pub enum BadBatch {
 /// # Errors
 /// [`BadBatch`]: the caller must fail the invocation.
 pub fn records(event: SqsEvent) -> Result<Vec<Record>, BadBatch> {
-    event.records.into_iter().enumerate().map(|(index, message)| record(index, message)).collect()
+    event
+        .records
+        .into_iter()
+        .enumerate()
+        .map(|(index, message)| record(index, message))
+        .collect()
 }
 
 fn record(index: usize, message: SqsMessage) -> Result<Record, BadBatch> {
@@ -48,8 +53,12 @@ fn record(index: usize, message: SqsMessage) -> Result<Record, BadBatch> {
     Ok(Record {
         // Without a group (a standard queue) each message is its own.
         group: attribute("MessageGroupId").unwrap_or_else(|| id.clone()),
-        receive_count: attribute("ApproximateReceiveCount").and_then(|count| count.parse().ok()).unwrap_or(1),
-        sent_at_ms: attribute("SentTimestamp").and_then(|at| at.parse().ok()).unwrap_or(0),
+        receive_count: attribute("ApproximateReceiveCount")
+            .and_then(|count| count.parse().ok())
+            .unwrap_or(1),
+        sent_at_ms: attribute("SentTimestamp")
+            .and_then(|at| at.parse().ok())
+            .unwrap_or(0),
         body: message.body.unwrap_or_default(),
         id,
         receipt,
@@ -91,9 +100,16 @@ mod tests {
     fn the_partial_response_is_byte_exact() {
         let bytes = |failures: &[&str]| {
             let failures = failures.iter().map(|id| (*id).to_owned()).collect();
-            serde_json::to_string(&response(&Report { failures, hide: Vec::new() })).unwrap()
+            serde_json::to_string(&response(&Report {
+                failures,
+                hide: Vec::new(),
+            }))
+            .unwrap()
         };
-        assert_eq!(bytes(&["a", "b"]), r#"{"batchItemFailures":[{"itemIdentifier":"a"},{"itemIdentifier":"b"}]}"#);
+        assert_eq!(
+            bytes(&["a", "b"]),
+            r#"{"batchItemFailures":[{"itemIdentifier":"a"},{"itemIdentifier":"b"}]}"#
+        );
         assert_eq!(bytes(&[]), r#"{"batchItemFailures":[]}"#);
     }
 }

@@ -79,13 +79,21 @@ pub async fn run(records: &[Record], handler: &impl Handler, time: &impl Time) -
         }
     }
     let alone = Alone::default();
-    let waits = join_all(groups.iter().map(|(_, members)| Box::pin(run_group(members, handler, time, &alone)))).await;
+    let waits = join_all(
+        groups
+            .iter()
+            .map(|(_, members)| Box::pin(run_group(members, handler, time, &alone))),
+    )
+    .await;
     let hidden: Vec<(&Record, Duration)> = waits.into_iter().flatten().collect();
     let mut report = Report::default();
     for record in records {
         if let Some((_, hidden_for)) = hidden.iter().find(|(hidden, _)| hidden.id == record.id) {
             report.failures.push(record.id.clone());
-            report.hide.push(Hide { receipt: record.receipt.clone(), hidden_for: *hidden_for });
+            report.hide.push(Hide {
+                receipt: record.receipt.clone(),
+                hidden_for: *hidden_for,
+            });
         }
     }
     report
@@ -110,7 +118,9 @@ async fn run_one(record: &Record, handler: &impl Handler, time: &impl Time, alon
     if time.left() < time.needed() || !alone.begin() {
         return Verdict::ComeBackIn(Duration::ZERO);
     }
-    let verdict = AssertUnwindSafe(handler.handle(record, alone)).catch_unwind().await;
+    let verdict = AssertUnwindSafe(handler.handle(record, alone))
+        .catch_unwind()
+        .await;
     alone.end();
     verdict.unwrap_or(Verdict::ComeBackIn(AFTER_PANIC))
 }
@@ -146,7 +156,9 @@ mod tests {
             self.seen.lock().unwrap().push(record.id.clone());
             tokio::task::yield_now().await;
             assert_ne!(self.panics.as_ref(), Some(&record.id), "told to panic");
-            self.waits.get(&record.id).map_or(Verdict::Done, |wait| Verdict::ComeBackIn(*wait))
+            self.waits
+                .get(&record.id)
+                .map_or(Verdict::Done, |wait| Verdict::ComeBackIn(*wait))
         }
     }
 
@@ -163,18 +175,35 @@ mod tests {
 
     #[tokio::test]
     async fn a_failure_holds_the_rest_of_its_group_and_no_other() {
-        let batch = [record("a1", "a"), record("b1", "b"), record("a2", "a"), record("b2", "b"), record("a3", "a")];
-        let handler = Scripted { waits: [("a2".to_owned(), Duration::from_secs(7))].into(), ..Scripted::default() };
+        let batch = [
+            record("a1", "a"),
+            record("b1", "b"),
+            record("a2", "a"),
+            record("b2", "b"),
+            record("a3", "a"),
+        ];
+        let handler = Scripted {
+            waits: [("a2".to_owned(), Duration::from_secs(7))].into(),
+            ..Scripted::default()
+        };
         let report = run(&batch, &handler, &Plenty).await;
         assert_eq!(report.failures, ["a2", "a3"]);
-        assert!(report.hide.iter().all(|hide| hide.hidden_for == Duration::from_secs(7)));
+        assert!(
+            report
+                .hide
+                .iter()
+                .all(|hide| hide.hidden_for == Duration::from_secs(7))
+        );
         assert_eq!(*handler.seen.lock().unwrap(), ["a1", "b1", "a2", "b2"]);
     }
 
     #[tokio::test]
     async fn a_panic_is_one_failed_record() {
         let batch = [record("a1", "a"), record("b1", "b")];
-        let handler = Scripted { panics: Some("a1".to_owned()), ..Scripted::default() };
+        let handler = Scripted {
+            panics: Some("a1".to_owned()),
+            ..Scripted::default()
+        };
         let report = run(&batch, &handler, &Plenty).await;
         assert_eq!(report.failures, ["a1"]);
         assert_eq!(report.hide[0].hidden_for, AFTER_PANIC);
@@ -210,7 +239,12 @@ mod tests {
             }
         }
         let handler = TakesAlone(Mutex::default());
-        let report = run(&[record("a1", "a"), record("b1", "b"), record("a2", "a")], &handler, &Plenty).await;
+        let report = run(
+            &[record("a1", "a"), record("b1", "b"), record("a2", "a")],
+            &handler,
+            &Plenty,
+        )
+        .await;
         assert_eq!(*handler.0.lock().unwrap(), ["a1"]);
         assert_eq!(report.failures, ["b1", "a2"]);
     }

@@ -19,7 +19,11 @@ pub struct Deadline<F> {
 impl<F: Fn() -> i64 + Sync> Deadline<F> {
     /// The deadline at `at_ms` (milliseconds since the epoch) of the clock `now_ms`; one record needs at most `needed`.
     pub fn new(at_ms: u64, now_ms: F, needed: Duration) -> Self {
-        Self { at_ms: i64::try_from(at_ms).unwrap_or(i64::MAX), now_ms, needed }
+        Self {
+            at_ms: i64::try_from(at_ms).unwrap_or(i64::MAX),
+            now_ms,
+            needed,
+        }
     }
 }
 
@@ -36,7 +40,9 @@ impl<F: Fn() -> i64 + Sync> Time for Deadline<F> {
 /// The wait of a record that cannot be worked on now through no fault of its own: 5 s, doubling to 10 min.
 #[must_use]
 pub fn growing_wait(receive_count: u32) -> Duration {
-    FIRST_WAIT.saturating_mul(1 << receive_count.saturating_sub(1).min(7)).min(LONGEST_WAIT)
+    FIRST_WAIT
+        .saturating_mul(1 << receive_count.saturating_sub(1).min(7))
+        .min(LONGEST_WAIT)
 }
 
 #[cfg(test)]
@@ -59,6 +65,9 @@ mod tests {
     #[test]
     fn the_time_left_is_never_negative() {
         assert_eq!(Deadline::new(5, || 9, Duration::ZERO).left(), Duration::ZERO);
-        assert_eq!(Deadline::new(9, || 5, Duration::ZERO).left(), Duration::from_millis(4));
+        assert_eq!(
+            Deadline::new(9, || 5, Duration::ZERO).left(),
+            Duration::from_millis(4)
+        );
     }
 }

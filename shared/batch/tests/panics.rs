@@ -26,6 +26,9 @@ fn a_panic_is_logged_with_its_place_and_without_its_message() {
     drop(std::panic::take_hook());
     assert!(panicked.is_err());
     let logged = String::from_utf8(LINES.lock().unwrap().clone()).unwrap();
-    assert!(logged.contains("panics.rs") && logged.contains("panicked"), "{logged}");
+    assert!(
+        logged.contains("panics.rs") && logged.contains("panicked"),
+        "{logged}"
+    );
     assert!(!logged.contains("a private text"), "{logged}");
 }

@@ -43,19 +43,29 @@ impl Outcome {
     /// Nothing to send.
     #[must_use]
     pub fn ignored() -> Self {
-        Self { result: "ignored", ..Self::default() }
+        Self {
+            result: "ignored",
+            ..Self::default()
+        }
     }
 
     /// An outcome with a result.
     #[must_use]
     pub fn of(result: &'static str) -> Self {
-        Self { result, ..Self::default() }
+        Self {
+            result,
+            ..Self::default()
+        }
     }
 
     /// Adds a call of any method; `params` is a JSON object.
     #[must_use]
     pub fn call(mut self, method: &str, params: &Value) -> Self {
-        self.calls.push(Call { method: method.to_owned(), params: params.to_string(), on_unknown: OnUnknown::Hold });
+        self.calls.push(Call {
+            method: method.to_owned(),
+            params: params.to_string(),
+            on_unknown: OnUnknown::Hold,
+        });
         self
     }
 
@@ -106,5 +116,9 @@ pub trait Bot: Send + Sync {
     }
 
     /// Handles an Update. It may be called again for the same Update: only what is in the outcome happens once.
-    fn handle(&self, context: &Context, update: &Incoming) -> impl Future<Output = Result<Outcome, BotError>> + Send;
+    fn handle(
+        &self,
+        context: &Context,
+        update: &Incoming,
+    ) -> impl Future<Output = Result<Outcome, BotError>> + Send;
 }

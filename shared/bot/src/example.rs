@@ -10,7 +10,8 @@ use crate::incoming::Incoming;
 /// Most characters of a text that are repeated: a reply must stay under Telegram's 4,096 UTF-16 units.
 const MAX_REPEATED: usize = 1_000;
 
-const HELP: &str = "I count the messages of this chat.\n/start - begin\n/help - this text\nAnything else - I count it.";
+const HELP: &str =
+    "I count the messages of this chat.\n/start - begin\n/help - this text\nAnything else - I count it.";
 
 /// The example bot.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,10 +35,16 @@ impl Bot for ExampleBot {
             UpdateKind::InlineQuery => answer(update, |id| {
                 let article = json!({"type": "article", "id": "1", "title": "Say hello",
                     "input_message_content": {"message_text": "Hello from Penstock."}});
-                ("answerInlineQuery", json!({"inline_query_id": id, "results": [article], "cache_time": 0}))
+                (
+                    "answerInlineQuery",
+                    json!({"inline_query_id": id, "results": [article], "cache_time": 0}),
+                )
             }),
             UpdateKind::PreCheckoutQuery => answer(update, |id| {
-                ("answerPreCheckoutQuery", json!({"pre_checkout_query_id": id, "ok": true}))
+                (
+                    "answerPreCheckoutQuery",
+                    json!({"pre_checkout_query_id": id, "ok": true}),
+                )
             }),
             UpdateKind::ShippingQuery => answer(update, |id| {
                 let refusal = json!({"shipping_query_id": id, "ok": false, "error_message": "Nothing is shipped here."});
@@ -50,12 +57,19 @@ impl Bot for ExampleBot {
 
 /// The command of a message, without its slash and the bot's name.
 fn command(update: &Incoming) -> Option<&str> {
-    let first = update.text.as_deref()?.strip_prefix('/')?.split_whitespace().next()?;
+    let first = update
+        .text
+        .as_deref()?
+        .strip_prefix('/')?
+        .split_whitespace()
+        .next()?;
     Some(first.split('@').next().unwrap_or(first))
 }
 
 fn message(context: &Context, update: &Incoming) -> Outcome {
-    let Some(chat_id) = update.chat_id else { return Outcome::ignored() };
+    let Some(chat_id) = update.chat_id else {
+        return Outcome::ignored();
+    };
     let say = |text: &str| {
         let mut params = json!({"chat_id": chat_id, "text": text});
         if let Some(connection) = &update.business_connection_id {
@@ -70,12 +84,17 @@ fn message(context: &Context, update: &Incoming) -> Outcome {
             Outcome::of("greeted").call("sendMessage", &greeting)
         }
         (Some("help"), _) => Outcome::of("helped").call("sendMessage", &say(HELP)),
-        (Some(_), _) => Outcome::of("unknown_command").call("sendMessage", &say("I don't know that. Try /help.")),
+        (Some(_), _) => {
+            Outcome::of("unknown_command").call("sendMessage", &say("I don't know that. Try /help."))
+        }
         (None, Some(text)) => {
             let count = counted(context, "messages");
             let heard: String = text.chars().take(MAX_REPEATED).collect();
             Outcome::of("counted")
-                .call("sendMessage", &say(&format!("Message {count} of this chat: {heard}")))
+                .call(
+                    "sendMessage",
+                    &say(&format!("Message {count} of this chat: {heard}")),
+                )
                 .state(with(context, "messages", count))
         }
         // The items of an album come one by one; answering each would be a flood.
@@ -87,7 +106,9 @@ fn message(context: &Context, update: &Incoming) -> Outcome {
 }
 
 fn callback(context: &Context, update: &Incoming) -> Outcome {
-    let Some(callback) = &update.callback else { return Outcome::ignored() };
+    let Some(callback) = &update.callback else {
+        return Outcome::ignored();
+    };
     // The ingress has answered the query itself, so that the button stopped spinning at once.
     let place = match (update.chat_id, callback.message_id, &callback.inline_message_id) {
         (Some(chat_id), Some(message_id), _) => json!({"chat_id": chat_id, "message_id": message_id}),
@@ -99,14 +120,18 @@ fn callback(context: &Context, update: &Incoming) -> Outcome {
     edit["text"] = json!(format!("Pressed {count} times in this chat."));
     if update.chat_id.is_some() {
         edit["reply_markup"] = buttons(count);
-        return Outcome::of("pressed").call("editMessageText", &edit).state(with(context, "presses", count));
+        return Outcome::of("pressed")
+            .call("editMessageText", &edit)
+            .state(with(context, "presses", count));
     }
     edit["text"] = json!("Pressed.");
     Outcome::of("pressed").call("editMessageText", &edit)
 }
 
 fn answer(update: &Incoming, make: impl FnOnce(&str) -> (&'static str, Value)) -> Outcome {
-    let Some(id) = &update.query_id else { return Outcome::ignored() };
+    let Some(id) = &update.query_id else {
+        return Outcome::ignored();
+    };
     let (method, params) = make(id);
     Outcome::of("answered").call(method, &params)
 }
@@ -117,11 +142,20 @@ fn buttons(count: u64) -> Value {
 
 /// The number in the chat's state, counted on by one.
 fn counted(context: &Context, what: &str) -> u64 {
-    context.state.as_ref().and_then(|state| state[what].as_u64()).unwrap_or(0) + 1
+    context
+        .state
+        .as_ref()
+        .and_then(|state| state[what].as_u64())
+        .unwrap_or(0)
+        + 1
 }
 
 fn with(context: &Context, what: &str, count: u64) -> Value {
-    let mut state = context.state.clone().filter(Value::is_object).unwrap_or_else(|| json!({}));
+    let mut state = context
+        .state
+        .clone()
+        .filter(Value::is_object)
+        .unwrap_or_else(|| json!({}));
     state[what] = json!(count);
     state
 }
@@ -152,7 +186,11 @@ mod tests {
         let first = outcome(UpdateKind::Message, hello, None).await;
         assert_eq!(first.new_state, Some(json!({"messages": 1})));
         let second = outcome(UpdateKind::Message, hello, first.new_state).await;
-        assert!(second.calls[0].params.contains("Message 2 of this chat: hello"), "{}", second.calls[0].params);
+        assert!(
+            second.calls[0].params.contains("Message 2 of this chat: hello"),
+            "{}",
+            second.calls[0].params
+        );
     }
 
     #[tokio::test]
@@ -165,9 +203,24 @@ mod tests {
 
     #[tokio::test]
     async fn kinds_that_it_does_not_handle_are_ignored_not_failed() {
-        for kind in [UpdateKind::Unknown, UpdateKind::PollAnswer, UpdateKind::EditedMessage] {
-            assert_eq!(outcome(kind, r#"{"chat":{"id":5},"text":"x"}"#, None).await, Outcome::ignored());
+        for kind in [
+            UpdateKind::Unknown,
+            UpdateKind::PollAnswer,
+            UpdateKind::EditedMessage,
+        ] {
+            assert_eq!(
+                outcome(kind, r#"{"chat":{"id":5},"text":"x"}"#, None).await,
+                Outcome::ignored()
+            );
         }
-        assert_eq!(outcome(UpdateKind::Message, r#"{"chat":{"id":5},"migrate_to_chat_id":-1001}"#, None).await, Outcome::ignored());
+        assert_eq!(
+            outcome(
+                UpdateKind::Message,
+                r#"{"chat":{"id":5},"migrate_to_chat_id":-1001}"#,
+                None
+            )
+            .await,
+            Outcome::ignored()
+        );
     }
 }

@@ -115,10 +115,13 @@ impl Incoming {
     /// Reads an Update of that kind.
     #[must_use]
     pub fn read(kind: UpdateKind, raw: &str) -> Self {
-        let members: std::collections::BTreeMap<String, &RawValue> = serde_json::from_str(raw).unwrap_or_default();
+        let members: std::collections::BTreeMap<String, &RawValue> =
+            serde_json::from_str(raw).unwrap_or_default();
         let body = members.get(kind.name()).map_or("{}", |value| value.get());
         let body: Body<'_> = serde_json::from_str(body).unwrap_or_default();
-        let query_id = body.id.and_then(|id| serde_json::from_str::<String>(id.get()).ok());
+        let query_id = body
+            .id
+            .and_then(|id| serde_json::from_str::<String>(id.get()).ok());
         let message = body.message.unwrap_or_default();
         let callback = (kind == UpdateKind::CallbackQuery).then(|| Callback {
             id: query_id.clone().unwrap_or_default(),
@@ -126,8 +129,16 @@ impl Incoming {
             message_id: message.message_id,
             inline_message_id: body.inline_message_id,
         });
-        let media =
-            [body.photo, body.document, body.voice, body.video, body.audio, body.sticker, body.location, body.contact];
+        let media = [
+            body.photo,
+            body.document,
+            body.voice,
+            body.video,
+            body.audio,
+            body.sticker,
+            body.location,
+            body.contact,
+        ];
         Self {
             kind,
             chat_id: body.chat.or(message.chat).and_then(|chat| chat.id),
@@ -152,7 +163,11 @@ mod tests {
         let raw = r#"{"update_id":1,"message":{"chat":{"id":5},"text":"a\ud83d"}}"#;
         let incoming = Incoming::read(UpdateKind::Message, raw);
         assert_eq!(incoming.chat_id, Some(5));
-        assert!(incoming.text.is_some_and(|text| text.starts_with('a') && text.contains('\u{fffd}')));
+        assert!(
+            incoming
+                .text
+                .is_some_and(|text| text.starts_with('a') && text.contains('\u{fffd}'))
+        );
     }
 
     #[test]
@@ -167,7 +182,12 @@ mod tests {
 
     #[test]
     fn what_is_odd_reads_as_absent() {
-        for raw in ["nonsense", "{}", r#"{"message":5}"#, r#"{"message":{"chat":{"id":"x"}}}"#] {
+        for raw in [
+            "nonsense",
+            "{}",
+            r#"{"message":5}"#,
+            r#"{"message":{"chat":{"id":"x"}}}"#,
+        ] {
             assert_eq!(Incoming::read(UpdateKind::Message, raw).chat_id, None, "{raw}");
         }
     }

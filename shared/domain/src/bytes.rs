@@ -19,7 +19,11 @@ pub enum Placement {
 /// Decides it.
 #[must_use]
 pub fn placement(stored_bytes: usize) -> Placement {
-    if stored_bytes <= ROWS_OVER { Placement::Inline } else { Placement::Rows(stored_bytes.div_ceil(ROW_BYTES)) }
+    if stored_bytes <= ROWS_OVER {
+        Placement::Inline
+    } else {
+        Placement::Rows(stored_bytes.div_ceil(ROW_BYTES))
+    }
 }
 
 #[cfg(test)]

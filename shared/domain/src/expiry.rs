@@ -10,7 +10,9 @@ use crate::time::Timestamp;
 #[must_use]
 pub fn handling_life(kind: UpdateKind) -> Option<Duration> {
     match kind {
-        UpdateKind::InlineQuery | UpdateKind::PreCheckoutQuery | UpdateKind::ShippingQuery => Some(kind.telegram_life()),
+        UpdateKind::InlineQuery | UpdateKind::PreCheckoutQuery | UpdateKind::ShippingQuery => {
+            Some(kind.telegram_life())
+        }
         UpdateKind::Message
         | UpdateKind::EditedMessage
         | UpdateKind::ChannelPost
@@ -50,7 +52,9 @@ pub fn is_expired_at(kind: UpdateKind, received_at: Timestamp, now: Timestamp) -
 pub fn answer_life(method: &str) -> Option<Duration> {
     match method {
         "answerInlineQuery" => Some(Duration::from_secs(30)),
-        "answerCallbackQuery" | "answerPreCheckoutQuery" | "answerShippingQuery" => Some(Duration::from_secs(150)),
+        "answerCallbackQuery" | "answerPreCheckoutQuery" | "answerShippingQuery" => {
+            Some(Duration::from_secs(150))
+        }
         _ => None,
     }
 }

@@ -55,7 +55,13 @@ impl Failure {
     /// A failure; its message is cut to what may be kept.
     #[must_use]
     pub fn new(code: &str, message: &str, disposition: Disposition, attempt: u32, at: Timestamp) -> Self {
-        Self { code: code.to_owned(), message: excerpt(message).to_owned(), disposition, attempt, at }
+        Self {
+            code: code.to_owned(),
+            message: excerpt(message).to_owned(),
+            disposition,
+            attempt,
+            at,
+        }
     }
 }
 

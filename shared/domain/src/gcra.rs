@@ -34,7 +34,10 @@ impl Gcra {
     #[must_use]
     pub fn per_second(rate: u32, burst: u32) -> Self {
         let interval = Duration::from_secs(1) / rate.max(1);
-        Self { interval, tolerance: interval * burst.max(1).saturating_sub(1) }
+        Self {
+            interval,
+            tolerance: interval * burst.max(1).saturating_sub(1),
+        }
     }
 
     /// Whether `cells` cells may go at `now`, given the stored TAT.
@@ -43,9 +46,13 @@ impl Gcra {
         let start = tat.map_or(now, |tat| tat.max(now));
         let limit = now + self.tolerance;
         if start > limit {
-            return Admission::Wait { until: start - self.tolerance };
+            return Admission::Wait {
+                until: start - self.tolerance,
+            };
         }
-        Admission::Admit { next_tat: start + self.interval * cells }
+        Admission::Admit {
+            next_tat: start + self.interval * cells,
+        }
     }
 }
 

@@ -96,13 +96,21 @@ impl LedgerKey {
     /// The deduplication id of the Update's `redrive`-th generation on the updates queue.
     #[must_use]
     pub fn deduplication_id(&self, redrive: u32) -> DeduplicationId {
-        DeduplicationId(if redrive == 0 { self.0.clone() } else { format!("{}:r{redrive}", self.0) })
+        DeduplicationId(if redrive == 0 {
+            self.0.clone()
+        } else {
+            format!("{}:r{redrive}", self.0)
+        })
     }
 
     /// The deduplication id of intent `n` on the outbound queue, in its `resend`-th resending by a person.
     #[must_use]
     pub fn intent_deduplication_id(&self, n: u8, resend: u32) -> DeduplicationId {
-        DeduplicationId(if resend == 0 { format!("{}:{n}", self.0) } else { format!("{}:{n}:s{resend}", self.0) })
+        DeduplicationId(if resend == 0 {
+            format!("{}:{n}", self.0)
+        } else {
+            format!("{}:{n}:s{resend}", self.0)
+        })
     }
 }
 
@@ -177,7 +185,10 @@ impl Scope {
         if plain.len() <= MAX_GROUP_ID && plain.bytes().all(|b| b.is_ascii_graphic()) {
             return MessageGroupId(plain);
         }
-        MessageGroupId(format!("{bot}:{letter}:h{}", hex(&Sha256::digest(id.as_bytes())[..16])))
+        MessageGroupId(format!(
+            "{bot}:{letter}:h{}",
+            hex(&Sha256::digest(id.as_bytes())[..16])
+        ))
     }
 }
 
@@ -185,7 +196,10 @@ impl Scope {
 /// every other scope keeps its letter.
 #[must_use]
 pub fn chat_of_group(group: &MessageGroupId) -> &str {
-    let scope = group.0.split_once(':').map_or(group.0.as_str(), |(_, scope)| scope);
+    let scope = group
+        .0
+        .split_once(':')
+        .map_or(group.0.as_str(), |(_, scope)| scope);
     scope.strip_prefix("c:").unwrap_or(scope)
 }
 
@@ -204,11 +218,13 @@ pub fn trace_id(bot: BotId, update: UpdateId) -> String {
 
 fn hex(bytes: &[u8]) -> String {
     use fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        write!(text, "{byte:02x}").ok();
-        text
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            // Writing to a String cannot fail.
+            write!(text, "{byte:02x}").ok();
+            text
+        })
 }
 
 #[cfg(test)]
@@ -223,7 +239,10 @@ mod tests {
         assert_eq!(key.deduplication_id(2).0, "7:100:r2");
         assert_eq!(key.intent_deduplication_id(1, 0).0, "7:100:1");
         assert_eq!(key.intent_deduplication_id(1, 3).0, "7:100:1:s3");
-        assert_eq!(LedgerKey::reused(BotId(7), UpdateId(100), UpdateDigest(0xab)).as_str(), "7:100.00000000000000ab");
+        assert_eq!(
+            LedgerKey::reused(BotId(7), UpdateId(100), UpdateDigest(0xab)).as_str(),
+            "7:100.00000000000000ab"
+        );
     }
 
     #[test]
@@ -232,7 +251,10 @@ mod tests {
         let all = [
             Scope::Chat(id()),
             Scope::User(id()),
-            Scope::Business { connection: "c".to_owned(), chat: id() },
+            Scope::Business {
+                connection: "c".to_owned(),
+                chat: id(),
+            },
             Scope::Guest(id()),
             Scope::Poll(id()),
             Scope::Query(id()),
@@ -263,11 +285,17 @@ mod tests {
     #[test]
     fn a_groups_chat_keeps_its_scope_unless_it_is_a_plain_chat() {
         assert_eq!(chat_of_group(&Scope::Chat("-5".to_owned()).group(BotId(1))), "-5");
-        assert_eq!(chat_of_group(&Scope::Guest("5".to_owned()).group(BotId(1))), "g:5");
+        assert_eq!(
+            chat_of_group(&Scope::Guest("5".to_owned()).group(BotId(1))),
+            "g:5"
+        );
     }
 
     #[test]
     fn trace_ids_hold_both_ids() {
-        assert_eq!(trace_id(BotId(1), UpdateId(255)), "000000000000000100000000000000ff");
+        assert_eq!(
+            trace_id(BotId(1), UpdateId(255)),
+            "000000000000000100000000000000ff"
+        );
     }
 }

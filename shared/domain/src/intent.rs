@@ -32,8 +32,15 @@ pub enum IntentState {
 
 impl IntentState {
     /// Every state.
-    pub const ALL: [Self; 7] =
-        [Self::Intended, Self::Sending, Self::Sent, Self::Retrying, Self::Failed, Self::Unknown, Self::Cancelled];
+    pub const ALL: [Self; 7] = [
+        Self::Intended,
+        Self::Sending,
+        Self::Sent,
+        Self::Retrying,
+        Self::Failed,
+        Self::Unknown,
+        Self::Cancelled,
+    ];
 
     /// As stored.
     #[must_use]
@@ -86,8 +93,15 @@ pub enum IntentEvent {
 
 impl IntentEvent {
     /// Every event.
-    pub const ALL: [Self; 7] =
-        [Self::Claim, Self::Confirm, Self::Retry, Self::Fail, Self::LoseTrack, Self::Resend, Self::Cancel];
+    pub const ALL: [Self; 7] = [
+        Self::Claim,
+        Self::Confirm,
+        Self::Retry,
+        Self::Fail,
+        Self::LoseTrack,
+        Self::Resend,
+        Self::Cancel,
+    ];
 }
 
 /// An event that cannot happen in that state.
@@ -226,12 +240,26 @@ pub fn plan(bot: BotId, calls: Vec<Call>) -> Result<Vec<Intent>, InvalidCalls> {
     let mut intents: Vec<Intent> = Vec::with_capacity(calls.len());
     for (n, call) in calls.into_iter().enumerate() {
         let Some(to) = addressee(&call.method, &call.params) else {
-            return Err(InvalidCalls::Params { n, method: call.method });
+            return Err(InvalidCalls::Params {
+                n,
+                method: call.method,
+            });
         };
         let group = outbound_scope(&call.method, to).group(bot);
-        let previous = intents.iter().rev().find(|earlier| earlier.group == group).map(|earlier| earlier.n);
+        let previous = intents
+            .iter()
+            .rev()
+            .find(|earlier| earlier.group == group)
+            .map(|earlier| earlier.n);
         let n = u8::try_from(n).unwrap_or(u8::MAX);
-        intents.push(Intent { n, call, group, previous, not_before: None, refers_to: None });
+        intents.push(Intent {
+            n,
+            call,
+            group,
+            previous,
+            not_before: None,
+            refers_to: None,
+        });
     }
     Ok(intents)
 }
@@ -312,19 +340,23 @@ pub enum IntentRefusal {
 /// Reads a refused claim on an intent.
 #[must_use]
 pub fn judge_refusal(existing: Option<&Record>, mine: &IntentClaim) -> IntentRefusal {
-    let Some(record) = existing else { return IntentRefusal::Absent };
+    let Some(record) = existing else {
+        return IntentRefusal::Absent;
+    };
     if mine.redrive < record.redrive {
         return IntentRefusal::Settled;
     }
     let find = |n: u8| record.intents.iter().find(|stored| stored.intent.n == n);
-    let Some(stored) = find(mine.n) else { return IntentRefusal::Absent };
+    let Some(stored) = find(mine.n) else {
+        return IntentRefusal::Absent;
+    };
     if mine.resend < stored.resend {
         return IntentRefusal::Settled;
     }
     match stored.state {
-        IntentState::Sending if stored.owner.as_ref() == Some(&mine.owner) => {
-            IntentRefusal::Mine { attempts: stored.attempts }
-        }
+        IntentState::Sending if stored.owner.as_ref() == Some(&mine.owner) => IntentRefusal::Mine {
+            attempts: stored.attempts,
+        },
         IntentState::Sending => match stored.lease_until {
             Some(until) if is_suspect_at(until, mine.now) => IntentRefusal::Lost,
             until => IntentRefusal::HeldUntil(until.unwrap_or(mine.now) + crate::ledger::LEASE_MARGIN),
@@ -333,7 +365,11 @@ pub fn judge_refusal(existing: Option<&Record>, mine: &IntentClaim) -> IntentRef
             IntentRefusal::Settled
         }
         IntentState::Intended | IntentState::Retrying => {
-            if mine.previous.and_then(find).is_some_and(|previous| previous.state.holds_successors()) {
+            if mine
+                .previous
+                .and_then(find)
+                .is_some_and(|previous| previous.state.holds_successors())
+            {
                 return IntentRefusal::BehindPrevious;
             }
             IntentRefusal::HeldUntil(stored.next_at.unwrap_or(mine.now))

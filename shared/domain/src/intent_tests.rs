@@ -5,7 +5,11 @@ use crate::ids::LedgerKey;
 use crate::ledger::{Fence, State};
 
 fn call(method: &str, params: &str) -> Call {
-    Call { method: method.to_owned(), params: params.to_owned(), on_unknown: OnUnknown::Hold }
+    Call {
+        method: method.to_owned(),
+        params: params.to_owned(),
+        on_unknown: OnUnknown::Hold,
+    }
 }
 
 #[test]
@@ -17,7 +21,10 @@ fn every_pair_of_state_and_event_is_a_transition_or_illegal() {
         .count();
     assert_eq!(legal, 13);
     for event in IntentEvent::ALL {
-        assert!(transition(IntentState::Sent, event).is_err(), "nothing happens to what was sent");
+        assert!(
+            transition(IntentState::Sent, event).is_err(),
+            "nothing happens to what was sent"
+        );
     }
 }
 
@@ -30,12 +37,18 @@ fn intents_of_one_chat_are_linked_in_order_and_answers_to_queries_wait_for_none(
             call("answerCallbackQuery", r#"{"callback_query_id":"77"}"#),
             call("sendMessage", r#"{"chat_id":6,"text":"b"}"#),
             call("sendMessage", r#"{"chat_id":"5","text":"c"}"#),
-            call("sendMessage", r#"{"chat_id":5,"business_connection_id":"B","text":"d"}"#),
+            call(
+                "sendMessage",
+                r#"{"chat_id":5,"business_connection_id":"B","text":"d"}"#,
+            ),
             call("setMyName", "{}"),
         ],
     )
     .unwrap();
-    let seen: Vec<_> = planned.iter().map(|intent| (intent.group.0.as_str(), intent.previous)).collect();
+    let seen: Vec<_> = planned
+        .iter()
+        .map(|intent| (intent.group.0.as_str(), intent.previous))
+        .collect();
     assert_eq!(
         seen,
         [
@@ -53,11 +66,18 @@ fn intents_of_one_chat_are_linked_in_order_and_answers_to_queries_wait_for_none(
 fn too_many_calls_and_broken_parameters_are_refused() {
     let many = vec![call("sendMessage", "{}"); MAX_INTENTS + 1];
     assert_eq!(plan(BotId(1), many), Err(InvalidCalls::TooMany(11)));
-    assert!(matches!(plan(BotId(1), vec![call("sendMessage", "[]")]), Err(InvalidCalls::Params { n: 0, .. })));
+    assert!(matches!(
+        plan(BotId(1), vec![call("sendMessage", "[]")]),
+        Err(InvalidCalls::Params { n: 0, .. })
+    ));
 }
 
 fn stored(n: u8, state: IntentState) -> IntentRecord {
-    let mut planned = plan(BotId(1), vec![call("sendMessage", r#"{"chat_id":5}"#); usize::from(n) + 1]).unwrap();
+    let mut planned = plan(
+        BotId(1),
+        vec![call("sendMessage", r#"{"chat_id":5}"#); usize::from(n) + 1],
+    )
+    .unwrap();
     IntentRecord {
         intent: planned.remove(usize::from(n)),
         state,
@@ -106,16 +126,27 @@ fn an_intent_waits_for_the_previous_one_of_its_chat() {
     for first in [S::Intended, S::Sending, S::Retrying] {
         assert_eq!(judge(first, S::Intended, |_| {}), IntentRefusal::BehindPrevious);
     }
-    assert_eq!(judge(S::Sent, S::Retrying, |_| {}), IntentRefusal::HeldUntil(Timestamp::from_millis(9_000)));
+    assert_eq!(
+        judge(S::Sent, S::Retrying, |_| {}),
+        IntentRefusal::HeldUntil(Timestamp::from_millis(9_000))
+    );
 }
 
 #[test]
 fn a_sending_intent_is_lost_only_two_seconds_after_its_lease() {
     use IntentState as S;
-    assert_eq!(judge(S::Sent, S::Sending, |_| {}), IntentRefusal::HeldUntil(Timestamp::from_millis(3_000)));
-    assert_eq!(judge(S::Sent, S::Sending, |claim| claim.now = Timestamp::from_millis(3_001)), IntentRefusal::Lost);
     assert_eq!(
-        judge(S::Sent, S::Sending, |claim| claim.owner = Owner("other".to_owned())),
+        judge(S::Sent, S::Sending, |_| {}),
+        IntentRefusal::HeldUntil(Timestamp::from_millis(3_000))
+    );
+    assert_eq!(
+        judge(S::Sent, S::Sending, |claim| claim.now =
+            Timestamp::from_millis(3_001)),
+        IntentRefusal::Lost
+    );
+    assert_eq!(
+        judge(S::Sent, S::Sending, |claim| claim.owner =
+            Owner("other".to_owned())),
         IntentRefusal::Mine { attempts: 1 }
     );
 }
@@ -123,10 +154,19 @@ fn a_sending_intent_is_lost_only_two_seconds_after_its_lease() {
 #[test]
 fn old_copies_and_settled_intents_are_acknowledged() {
     use IntentState as S;
-    assert_eq!(judge(S::Sent, S::Intended, |claim| claim.redrive = 0), IntentRefusal::Settled);
-    assert_eq!(judge(S::Sent, S::Intended, |claim| claim.resend = 0), IntentRefusal::Settled);
+    assert_eq!(
+        judge(S::Sent, S::Intended, |claim| claim.redrive = 0),
+        IntentRefusal::Settled
+    );
+    assert_eq!(
+        judge(S::Sent, S::Intended, |claim| claim.resend = 0),
+        IntentRefusal::Settled
+    );
     for ended in [S::Sent, S::Failed, S::Unknown, S::Cancelled] {
         assert_eq!(judge(S::Sent, ended, |_| {}), IntentRefusal::Settled);
     }
-    assert_eq!(judge(S::Sent, S::Sent, |claim| claim.n = 7), IntentRefusal::Absent);
+    assert_eq!(
+        judge(S::Sent, S::Sent, |claim| claim.n = 7),
+        IntentRefusal::Absent
+    );
 }

@@ -41,8 +41,14 @@ pub enum State {
 
 impl State {
     /// Every state.
-    pub const ALL: [Self; 6] =
-        [Self::Pending, Self::Processing, Self::Retrying, Self::Deferred, Self::Done, Self::Dead];
+    pub const ALL: [Self; 6] = [
+        Self::Pending,
+        Self::Processing,
+        Self::Retrying,
+        Self::Deferred,
+        Self::Done,
+        Self::Dead,
+    ];
 
     /// As stored.
     #[must_use]
@@ -85,8 +91,15 @@ pub enum Event {
 
 impl Event {
     /// Every event.
-    pub const ALL: [Self; 7] =
-        [Self::Claim, Self::TakeOver, Self::Commit, Self::Retry, Self::Defer, Self::Kill, Self::Redrive];
+    pub const ALL: [Self; 7] = [
+        Self::Claim,
+        Self::TakeOver,
+        Self::Commit,
+        Self::Retry,
+        Self::Defer,
+        Self::Kill,
+        Self::Redrive,
+    ];
 }
 
 /// An event that cannot happen in that state.
@@ -107,9 +120,8 @@ pub fn transition(state: Option<State>, event: Event) -> Result<State, IllegalTr
     use Event as E;
     use State as S;
     match (state, event) {
-        (None | Some(S::Pending | S::Retrying | S::Deferred), E::Claim) | (Some(S::Processing), E::TakeOver) => {
-            Ok(S::Processing)
-        }
+        (None | Some(S::Pending | S::Retrying | S::Deferred), E::Claim)
+        | (Some(S::Processing), E::TakeOver) => Ok(S::Processing),
         (None | Some(S::Processing), E::Commit) => Ok(S::Done),
         (None | Some(S::Processing), E::Retry) => Ok(S::Retrying),
         (Some(S::Processing), E::Defer) => Ok(S::Deferred),
@@ -211,9 +223,15 @@ pub enum Refusal {
 #[must_use]
 pub fn judge_refusal(existing: &Record, mine: &ClaimRequest) -> Refusal {
     if existing.state == State::Processing && existing.owner.as_ref() == Some(&mine.owner) {
-        return Refusal::Mine { attempts: existing.attempts, fence: existing.fence };
+        return Refusal::Mine {
+            attempts: existing.attempts,
+            fence: existing.fence,
+        };
     }
-    if existing.digest.is_some_and(|digest| digest != mine.digest) && existing.redrive == 0 && mine.redrive == 0 {
+    if existing.digest.is_some_and(|digest| digest != mine.digest)
+        && existing.redrive == 0
+        && mine.redrive == 0
+    {
         return Refusal::ReusedId;
     }
     if mine.redrive < existing.redrive {
@@ -225,7 +243,9 @@ pub fn judge_refusal(existing: &Record, mine: &ClaimRequest) -> Refusal {
         State::Processing => {
             let lease_until = existing.lease_until.unwrap_or(mine.now + LEASE_MARGIN);
             if is_suspect_at(lease_until, mine.now) {
-                Refusal::Suspect { fence: existing.fence }
+                Refusal::Suspect {
+                    fence: existing.fence,
+                }
             } else {
                 Refusal::HeldUntil(lease_until + LEASE_MARGIN)
             }
@@ -300,7 +320,12 @@ mod tests {
             .filter(Result::is_ok)
             .count();
         assert_eq!(legal, 16);
-        assert_eq!(transition(Some(State::Done), Event::Claim).map_err(|e| e.to_string()).unwrap_err(), "an update that is Some(Done) cannot Claim");
+        assert_eq!(
+            transition(Some(State::Done), Event::Claim)
+                .map_err(|e| e.to_string())
+                .unwrap_err(),
+            "an update that is Some(Done) cannot Claim"
+        );
     }
 
     #[test]
@@ -314,7 +339,13 @@ mod tests {
     fn a_claim_that_landed_and_was_repeated_is_mine() {
         let mut existing = record(State::Processing);
         existing.owner = Some(claim(0).owner);
-        assert_eq!(judge_refusal(&existing, &claim(0)), Refusal::Mine { attempts: 2, fence: Fence(5) });
+        assert_eq!(
+            judge_refusal(&existing, &claim(0)),
+            Refusal::Mine {
+                attempts: 2,
+                fence: Fence(5)
+            }
+        );
     }
 
     #[test]
@@ -327,7 +358,10 @@ mod tests {
     #[test]
     fn a_copy_of_an_earlier_generation_changes_nothing() {
         for state in State::ALL {
-            let old = ClaimRequest { redrive: 0, ..claim(0) };
+            let old = ClaimRequest {
+                redrive: 0,
+                ..claim(0)
+            };
             assert_eq!(judge_refusal(&record(state), &old), Refusal::Superseded);
         }
     }
@@ -337,7 +371,10 @@ mod tests {
         let existing = record(State::Processing);
         let end = Timestamp::from_millis(12_000);
         assert_eq!(judge_refusal(&existing, &claim(12_000)), Refusal::HeldUntil(end));
-        assert_eq!(judge_refusal(&existing, &claim(12_001)), Refusal::Suspect { fence: Fence(5) });
+        assert_eq!(
+            judge_refusal(&existing, &claim(12_001)),
+            Refusal::Suspect { fence: Fence(5) }
+        );
     }
 
     #[test]
@@ -349,15 +386,25 @@ mod tests {
 
     #[test]
     fn a_reused_id_with_another_body_is_another_update() {
-        let existing = Record { redrive: 0, ..record(State::Done) };
-        let other = ClaimRequest { digest: UpdateDigest(8), redrive: 0, ..claim(0) };
+        let existing = Record {
+            redrive: 0,
+            ..record(State::Done)
+        };
+        let other = ClaimRequest {
+            digest: UpdateDigest(8),
+            redrive: 0,
+            ..claim(0)
+        };
         assert_eq!(judge_refusal(&existing, &other), Refusal::ReusedId);
     }
 
     #[test]
     fn a_record_with_something_open_lives_as_long_as_the_dead() {
         let day = Duration::from_secs(86_400);
-        let retention = Retention { dedup_window: 7 * day, dead: 90 * day };
+        let retention = Retention {
+            dedup_window: 7 * day,
+            dead: 90 * day,
+        };
         assert_eq!(retention.expires_at(0, Timestamp::from_millis(0)), 7 * 86_400);
         assert_eq!(retention.expires_at(2, Timestamp::from_millis(0)), 90 * 86_400);
     }

@@ -21,7 +21,11 @@ impl Jitter {
     /// A draw; values outside [0, 1) are brought inside.
     #[must_use]
     pub fn new(draw: f64) -> Self {
-        Self(if draw.is_finite() { draw.clamp(0.0, 1.0 - f64::EPSILON) } else { 0.0 })
+        Self(if draw.is_finite() {
+            draw.clamp(0.0, 1.0 - f64::EPSILON)
+        } else {
+            0.0
+        })
     }
 
     /// The draw.
@@ -45,7 +49,11 @@ pub struct RetryPolicy {
 /// The default.
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { base: BASE, cap: CAP, max_attempts: MAX_ATTEMPTS }
+        Self {
+            base: BASE,
+            cap: CAP,
+            max_attempts: MAX_ATTEMPTS,
+        }
     }
 }
 
@@ -104,7 +112,12 @@ impl RetryPolicy {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "floor of a small positive product")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "floor of a small positive product"
+)]
 fn scaled(wait: Duration, factor: f64) -> u64 {
     (wait.as_millis() as f64 * factor).floor() as u64
 }
@@ -123,7 +136,9 @@ mod tests {
 
     #[test]
     fn waits_double_from_two_seconds_and_the_eighth_failure_is_the_last() {
-        let nominal: Vec<_> = (1..=8).map(|attempt| delay(attempt, Disposition::Transient, 0.5)).collect();
+        let nominal: Vec<_> = (1..=8)
+            .map(|attempt| delay(attempt, Disposition::Transient, 0.5))
+            .collect();
         let expected = [2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000].map(Some);
         assert_eq!(nominal[..7], expected);
         assert_eq!(nominal[7], None);
@@ -133,8 +148,14 @@ mod tests {
     fn a_permanent_or_ambiguous_failure_is_never_repeated_by_the_backoff() {
         let policy = RetryPolicy::default();
         let draw = Jitter::new(0.3);
-        assert_eq!(policy.decide(1, Disposition::Permanent, draw), RetryDecision::GiveUp(GiveUp::Permanent));
-        assert_eq!(policy.decide(1, Disposition::Ambiguous, draw), RetryDecision::GiveUp(GiveUp::Ambiguous));
+        assert_eq!(
+            policy.decide(1, Disposition::Permanent, draw),
+            RetryDecision::GiveUp(GiveUp::Permanent)
+        );
+        assert_eq!(
+            policy.decide(1, Disposition::Ambiguous, draw),
+            RetryDecision::GiveUp(GiveUp::Ambiguous)
+        );
     }
 
     proptest! {

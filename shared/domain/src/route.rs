@@ -120,7 +120,12 @@ pub fn route(body: &[u8]) -> Result<Route, RouteError> {
         (None, Some((name, found, digest))) => (UpdateKind::Unknown, plain_word(name), found, digest),
         (None, None) => {
             let none = UpdateKind::Unknown;
-            (none, none.name().to_owned(), Found::default(), UpdateDigest::of(body))
+            (
+                none,
+                none.name().to_owned(),
+                Found::default(),
+                UpdateDigest::of(body),
+            )
         }
     };
     let own_id = match &found.own {
@@ -128,13 +133,28 @@ pub fn route(body: &[u8]) -> Result<Route, RouteError> {
         Id::Absent | Id::Wrong => None,
     };
     let scope = scope(kind.ordering(), found);
-    Ok(Route { update_id, kind, kind_name, scope, digest, own_id, noncharacters: scanner.noncharacters })
+    Ok(Route {
+        update_id,
+        kind,
+        kind_name,
+        scope,
+        digest,
+        own_id,
+        noncharacters: scanner.noncharacters,
+    })
 }
 
 /// A kind's name goes into logs and metrics, so only what looks like one passes.
 fn plain_word(name: String) -> String {
-    let plain = name.len() <= 64 && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-    if plain && !name.is_empty() { name } else { UpdateKind::Unknown.name().to_owned() }
+    let plain = name.len() <= 64
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    if plain && !name.is_empty() {
+        name
+    } else {
+        UpdateKind::Unknown.name().to_owned()
+    }
 }
 
 fn members(scanner: &mut Scanner<'_>) -> Result<Found, NotJson> {
@@ -209,11 +229,15 @@ fn scope(ordering: Ordering, found: Found) -> Scope {
             first([(found.user_chat, Scope::Chat), (found.user, Scope::User)]).unwrap_or_else(unknown)
         }
         Ordering::Poll => one(found.own, Scope::Poll),
-        Ordering::PollAnswer => {
-            first([(found.poll, Scope::Poll), (found.user, Scope::User), (found.voter_chat, Scope::Chat)])
-                .unwrap_or_else(unknown)
+        Ordering::PollAnswer => first([
+            (found.poll, Scope::Poll),
+            (found.user, Scope::User),
+            (found.voter_chat, Scope::Chat),
+        ])
+        .unwrap_or_else(unknown),
+        Ordering::User => {
+            first([(found.user, Scope::User), (found.bot, Scope::User)]).unwrap_or_else(unknown)
         }
-        Ordering::User => first([(found.user, Scope::User), (found.bot, Scope::User)]).unwrap_or_else(unknown),
         Ordering::Probe => first([
             (found.chat, Scope::Chat as fn(String) -> Scope),
             (found.message_chat, Scope::Chat),

@@ -33,7 +33,12 @@ pub(crate) enum Scalar<'a> {
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        Self { text: text.as_bytes(), at: 0, noncharacters: Vec::new(), nesting: Vec::new() }
+        Self {
+            text: text.as_bytes(),
+            at: 0,
+            noncharacters: Vec::new(),
+            nesting: Vec::new(),
+        }
     }
 
     pub(crate) fn position(&self) -> usize {
@@ -69,7 +74,11 @@ impl<'a> Scanner<'a> {
     /// Nothing but whitespace is left.
     pub(crate) fn end(&mut self) -> Result<(), NotJson> {
         self.whitespace();
-        if self.at == self.text.len() { Ok(()) } else { self.fail("bytes after the end") }
+        if self.at == self.text.len() {
+            Ok(())
+        } else {
+            self.fail("bytes after the end")
+        }
     }
 
     /// Visits each member of the object under the cursor. The visitor must consume the value. A value that is no
@@ -180,7 +189,11 @@ impl<'a> Scanner<'a> {
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
         }
-        if self.at == from { self.fail("expected a digit") } else { Ok(()) }
+        if self.at == from {
+            self.fail("expected a digit")
+        } else {
+            Ok(())
+        }
     }
 
     fn number(&mut self) -> Result<&'a str, NotJson> {
@@ -247,7 +260,10 @@ impl<'a> Scanner<'a> {
             }
             // What follows a value: the end of as many containers as end here, or the next value.
             loop {
-                let Some(open) = (self.nesting.len() > base).then(|| self.nesting.last().copied()).flatten() else {
+                let Some(open) = (self.nesting.len() > base)
+                    .then(|| self.nesting.last().copied())
+                    .flatten()
+                else {
                     return Ok(());
                 };
                 self.whitespace();
@@ -285,14 +301,35 @@ mod tests {
 
     #[test]
     fn it_accepts_what_json_allows_and_nothing_else() {
-        for good in
-            ["{}", "[]", "[1,2]", " {\"a\" : [true,false,null,-0.5e+3,\"\\u00e9\\n\"]} ", "\"\\ud83d\"", "0", "[[[]],{}]"]
-        {
+        for good in [
+            "{}",
+            "[]",
+            "[1,2]",
+            " {\"a\" : [true,false,null,-0.5e+3,\"\\u00e9\\n\"]} ",
+            "\"\\ud83d\"",
+            "0",
+            "[[[]],{}]",
+        ] {
             assert!(accepts(good), "{good}");
         }
         for bad in [
-            "", "{", "[1,]", "{\"a\"}", "{\"a\":}", "{,}", "01", "1.", "-", "\"\\x\"", "\"\\u12\"", "\"a\nb\"", "nul",
-            "{} x", "[1}", "{\"a\":1]", "\"open",
+            "",
+            "{",
+            "[1,]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{,}",
+            "01",
+            "1.",
+            "-",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"a\nb\"",
+            "nul",
+            "{} x",
+            "[1}",
+            "{\"a\":1]",
+            "\"open",
         ] {
             assert!(!accepts(bad), "{bad}");
         }

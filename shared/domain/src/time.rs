@@ -79,7 +79,13 @@ mod tests {
 
     #[test]
     fn since_a_later_instant_is_zero() {
-        assert_eq!(Timestamp::from_millis(5).since(Timestamp::from_millis(9)), Duration::ZERO);
-        assert_eq!(Timestamp::from_millis(9).since(Timestamp::from_millis(5)), Duration::from_millis(4));
+        assert_eq!(
+            Timestamp::from_millis(5).since(Timestamp::from_millis(9)),
+            Duration::ZERO
+        );
+        assert_eq!(
+            Timestamp::from_millis(9).since(Timestamp::from_millis(5)),
+            Duration::from_millis(4)
+        );
     }
 }

@@ -92,7 +92,18 @@ impl<'a> Envelope<'a> {
 
 /// Everything before the raw Update. All of it is numbers and plain words, so nothing needs escaping.
 fn head(envelope: &Envelope<'_>) -> String {
-    let Envelope { bot_id, update_id, key, redrive, kind_name, received_at, trace_id, digest, update, .. } = envelope;
+    let Envelope {
+        bot_id,
+        update_id,
+        key,
+        redrive,
+        kind_name,
+        received_at,
+        trace_id,
+        digest,
+        update,
+        ..
+    } = envelope;
     let mut body = String::with_capacity(update.len() + 320);
     // Writing to a String cannot fail.
     write!(
@@ -126,7 +137,11 @@ pub fn enclose(bot: BotId, route: &Route, trace_id: &str, raw: &str, received_at
     for at in &route.noncharacters {
         body.push_str(&raw[from..*at]);
         // Three bytes in UTF-8: EF BF BE or EF BF BF.
-        body.push_str(if raw.as_bytes()[at + 2] == 0xbe { "\\ufffe" } else { "\\uffff" });
+        body.push_str(if raw.as_bytes()[at + 2] == 0xbe {
+            "\\ufffe"
+        } else {
+            "\\uffff"
+        });
         from = at + 3;
     }
     body.push_str(raw[from..].trim_end());
@@ -140,7 +155,13 @@ mod tests {
     use penstock_domain::route::route;
 
     fn enclosed(raw: &str) -> String {
-        enclose(BotId(7), &route(raw.as_bytes()).unwrap(), "abc", raw, Timestamp::from_millis(9))
+        enclose(
+            BotId(7),
+            &route(raw.as_bytes()).unwrap(),
+            "abc",
+            raw,
+            Timestamp::from_millis(9),
+        )
     }
 
     #[test]
@@ -148,8 +169,14 @@ mod tests {
         let raw = r#"{"update_id":5,"message":{"chat":{"id":1},"text":"\ud83d"}}"#;
         let body = enclosed(raw);
         let read = Envelope::read(&body).unwrap();
-        assert_eq!((read.bot_id, read.update_id, read.key, read.redrive), (BotId(7), UpdateId(5), "7:5", 0));
-        assert_eq!((read.kind, read.trace_id, read.received_at.as_millis()), (UpdateKind::Message, "abc", 9));
+        assert_eq!(
+            (read.bot_id, read.update_id, read.key, read.redrive),
+            (BotId(7), UpdateId(5), "7:5", 0)
+        );
+        assert_eq!(
+            (read.kind, read.trace_id, read.received_at.as_millis()),
+            (UpdateKind::Message, "abc", 9)
+        );
         assert_eq!(read.update, raw);
         assert_eq!(read.write(), body);
     }
@@ -165,8 +192,14 @@ mod tests {
 
     #[test]
     fn a_newer_version_is_told_from_a_body_that_is_none_of_ours() {
-        assert!(matches!(Envelope::read(r#"{"schema_version":2,"anything":[]}"#), Err(ReadError::Newer(2))));
-        assert!(matches!(Envelope::read(r#"{"schema_version":1}"#), Err(ReadError::Malformed(_))));
+        assert!(matches!(
+            Envelope::read(r#"{"schema_version":2,"anything":[]}"#),
+            Err(ReadError::Newer(2))
+        ));
+        assert!(matches!(
+            Envelope::read(r#"{"schema_version":1}"#),
+            Err(ReadError::Malformed(_))
+        ));
         assert!(matches!(Envelope::read("nonsense"), Err(ReadError::Malformed(_))));
     }
 }

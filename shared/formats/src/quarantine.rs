@@ -62,7 +62,13 @@ impl Quarantined {
     /// Quarantines a body.
     #[must_use]
     pub fn new(bot_id: BotId, reason: Reason, received_at: Timestamp, body: &[u8]) -> Self {
-        Self { bot_id, key: LedgerKey::quarantined(bot_id, body), reason, received_at, body: body.to_vec() }
+        Self {
+            bot_id,
+            key: LedgerKey::quarantined(bot_id, body),
+            reason,
+            received_at,
+            body: body.to_vec(),
+        }
     }
 
     /// Reads a queue body.
@@ -105,7 +111,15 @@ mod tests {
 
     #[test]
     fn any_bytes_survive_the_quarantine() {
-        let quarantined = Quarantined::new(BotId(7), Reason::Unparseable, Timestamp::from_millis(1), b"\xff\x00{");
-        assert_eq!(Quarantined::read(&quarantined.write().unwrap()).unwrap(), quarantined);
+        let quarantined = Quarantined::new(
+            BotId(7),
+            Reason::Unparseable,
+            Timestamp::from_millis(1),
+            b"\xff\x00{",
+        );
+        assert_eq!(
+            Quarantined::read(&quarantined.write().unwrap()).unwrap(),
+            quarantined
+        );
     }
 }

@@ -23,12 +23,17 @@ struct Versioned {
 }
 
 /// Reads a body; the version is looked at first only when the whole does not fit.
-pub(crate) fn read<'a, T: Deserialize<'a>>(body: &'a str, version: impl Fn(&T) -> u32) -> Result<T, ReadError> {
+pub(crate) fn read<'a, T: Deserialize<'a>>(
+    body: &'a str,
+    version: impl Fn(&T) -> u32,
+) -> Result<T, ReadError> {
     match serde_json::from_str::<T>(body) {
         Ok(read) if version(&read) > SCHEMA_VERSION => Err(ReadError::Newer(version(&read))),
         Ok(read) => Ok(read),
         Err(error) => match serde_json::from_str::<Versioned>(body) {
-            Ok(Versioned { schema_version }) if schema_version > SCHEMA_VERSION => Err(ReadError::Newer(schema_version)),
+            Ok(Versioned { schema_version }) if schema_version > SCHEMA_VERSION => {
+                Err(ReadError::Newer(schema_version))
+            }
             Ok(_) | Err(_) => Err(ReadError::Malformed(error)),
         },
     }

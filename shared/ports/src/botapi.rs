@@ -85,5 +85,10 @@ impl ApiError {
 /// Calls the Bot API.
 pub trait BotApi: Send + Sync {
     /// Calls a method with its parameters, a JSON object.
-    fn call(&self, token: &BotToken, method: &str, params: &str) -> impl Future<Output = Result<ApiReply, ApiError>> + Send;
+    fn call(
+        &self,
+        token: &BotToken,
+        method: &str,
+        params: &str,
+    ) -> impl Future<Output = Result<ApiReply, ApiError>> + Send;
 }

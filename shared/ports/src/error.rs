@@ -61,11 +61,20 @@ mod tests {
 
     #[test]
     fn every_failure_has_one_class() {
-        let unavailable = PortError::Unavailable { operation: "claim", code: "ThrottlingException".to_owned() };
+        let unavailable = PortError::Unavailable {
+            operation: "claim",
+            code: "ThrottlingException".to_owned(),
+        };
         assert_eq!(unavailable.disposition(), Disposition::Transient);
-        let lost = PortError::NoAnswer { operation: "claim", source: "timeout".into() };
+        let lost = PortError::NoAnswer {
+            operation: "claim",
+            source: "timeout".into(),
+        };
         assert_eq!(lost.disposition(), Disposition::Ambiguous);
-        let unreadable = PortError::Unreadable { operation: "claim", what: "state" };
+        let unreadable = PortError::Unreadable {
+            operation: "claim",
+            what: "state",
+        };
         assert_eq!(unreadable.disposition(), Disposition::Permanent);
     }
 }

@@ -112,7 +112,11 @@ pub enum Verdict {
 /// The ledger.
 pub trait Inbox: Send + Sync {
     /// Claims an Update: one conditional write.
-    fn claim(&self, subject: &Subject, request: &ClaimRequest) -> impl Future<Output = Result<Claim, PortError>> + Send;
+    fn claim(
+        &self,
+        subject: &Subject,
+        request: &ClaimRequest,
+    ) -> impl Future<Output = Result<Claim, PortError>> + Send;
 
     /// Takes an Update over from a worker that died, if the record is still as it was seen.
     fn take_over(
@@ -154,7 +158,11 @@ pub trait Inbox: Send + Sync {
     fn read(&self, key: &LedgerKey) -> impl Future<Output = Result<Option<Record>, PortError>> + Send;
 
     /// Reads a chat's state and its version.
-    fn chat_state(&self, bot: BotId, chat: &str) -> impl Future<Output = Result<Option<(String, u64)>, PortError>> + Send;
+    fn chat_state(
+        &self,
+        bot: BotId,
+        chat: &str,
+    ) -> impl Future<Output = Result<Option<(String, u64)>, PortError>> + Send;
 }
 
 /// The answer to filing a dead letter.

@@ -69,7 +69,11 @@ pub struct IntentSettlement {
 /// The intents of the ledger, and the holds that 429s put on chats.
 pub trait Outbox: Send + Sync {
     /// Claims an intent before its call.
-    fn start(&self, key: &LedgerKey, claim: &IntentClaim) -> impl Future<Output = Result<IntentStart, PortError>> + Send;
+    fn start(
+        &self,
+        key: &LedgerKey,
+        claim: &IntentClaim,
+    ) -> impl Future<Output = Result<IntentStart, PortError>> + Send;
 
     /// Settles an intent; `false` if the claim does not hold any more.
     fn settle(&self, settlement: &IntentSettlement) -> impl Future<Output = Result<bool, PortError>> + Send;

@@ -75,9 +75,13 @@ mod tests {
 
     #[test]
     fn no_command_is_dev_and_takes_its_options() {
-        let Ok(Command::Dev(args)) = parse("penstock --port 3000 --headless") else { panic!("not dev") };
+        let Ok(Command::Dev(args)) = parse("penstock --port 3000 --headless") else {
+            panic!("not dev")
+        };
         assert_eq!((args.port, args.headless), (Some(3000), true));
-        let Ok(Command::Dev(same)) = parse("penstock dev --port 3000 --headless") else { panic!("not dev") };
+        let Ok(Command::Dev(same)) = parse("penstock dev --port 3000 --headless") else {
+            panic!("not dev")
+        };
         assert_eq!(same.port, args.port);
         assert!(matches!(parse("penstock"), Ok(Command::Dev(_))));
     }
@@ -89,7 +93,12 @@ mod tests {
 
     #[test]
     fn an_unknown_command_or_option_is_an_error_with_code_two() {
-        for line in ["penstock deploy-now", "penstock dev --prot 1", "penstock trace", "penstock trace x --bot -"] {
+        for line in [
+            "penstock deploy-now",
+            "penstock dev --prot 1",
+            "penstock trace",
+            "penstock trace x --bot -",
+        ] {
             assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
         }
     }

@@ -81,7 +81,12 @@ mod tests {
     fn each_kind_of_failure_has_its_own_exit_code() {
         let code = |failure: Failure| format!("{:?}", failure.exit_code());
         let why = || anyhow::anyhow!("why");
-        let codes = [Failure::Broken(why()), Failure::Usage(why()), Failure::NotFound(why())].map(code);
+        let codes = [
+            Failure::Broken(why()),
+            Failure::Usage(why()),
+            Failure::NotFound(why()),
+        ]
+        .map(code);
         let wanted = [1, 2, 3].map(|code: u8| format!("{:?}", ExitCode::from(code)));
         assert_eq!(codes, wanted);
     }

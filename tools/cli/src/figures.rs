@@ -8,7 +8,11 @@ pub(crate) fn percentile(values: &[u64], percent: f64) -> Option<u64> {
     sorted.sort_unstable();
     #[expect(clippy::cast_precision_loss, reason = "a run has far fewer than 2^53 values")]
     let rank = (percent / 100.0 * sorted.len() as f64).ceil();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and the length")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and the length"
+    )]
     let index = (rank.max(1.0) as usize).saturating_sub(1);
     sorted.get(index.min(sorted.len().saturating_sub(1))).copied()
 }

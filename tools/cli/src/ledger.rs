@@ -61,7 +61,10 @@ pub(crate) fn key_of(bot: BotId, body: &[u8]) -> LedgerKey {
 
 impl Records {
     pub(crate) fn new(client: Client, table: &str) -> Self {
-        Self { client, table: table.to_owned() }
+        Self {
+            client,
+            table: table.to_owned(),
+        }
     }
 
     /// Its record; `None` when there is none.
@@ -75,7 +78,13 @@ impl Records {
             .key("sk", AttributeValue::S("LEDGER".to_owned()))
             .send()
             .await
-            .map_err(|error| anyhow!("table {} cannot be read: {}", self.table, DisplayErrorContext(error)))?;
+            .map_err(|error| {
+                anyhow!(
+                    "table {} cannot be read: {}",
+                    self.table,
+                    DisplayErrorContext(error)
+                )
+            })?;
         answer.item.map(|item| Entry::of(&item)).transpose()
     }
 }
@@ -84,11 +93,16 @@ impl Entry {
     fn of(item: &Item) -> Result<Self, anyhow::Error> {
         let record = read_record("trace", item)?;
         let intents = item.get("intents").and_then(|value| value.as_m().ok());
-        let sent_at = intents.into_iter().flatten().filter_map(|(n, intent)| {
-            Some((n.parse().ok()?, number(intent.as_m().ok()?, "sent_at")?))
-        });
+        let sent_at = intents
+            .into_iter()
+            .flatten()
+            .filter_map(|(n, intent)| Some((n.parse().ok()?, number(intent.as_m().ok()?, "sent_at")?)));
         Ok(Self {
-            kind: item.get("kind").and_then(|value| value.as_s().ok()).cloned().unwrap_or_default(),
+            kind: item
+                .get("kind")
+                .and_then(|value| value.as_s().ok())
+                .cloned()
+                .unwrap_or_default(),
             received_at: number(item, "received_at"),
             ended_at: number(item, "done_at").or_else(|| number(item, "dead_at")),
             sent_at: sent_at.collect(),
@@ -136,7 +150,10 @@ pub(crate) mod samples {
     }
 
     fn m<const N: usize>(fields: [(&str, AttributeValue); N]) -> Item {
-        fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        fields
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
     }
 
     fn intent(state: &str, more: Item) -> AttributeValue {
@@ -181,8 +198,18 @@ pub(crate) mod samples {
             ("attempts", n(1)),
             ("expires_at", n(1_800_000_000)),
             ("received_at", n(1_790_000_000_000)),
-            (if state == "dead" { "dead_at" } else { "done_at" }, n(1_790_000_000_060)),
-            ("tries", AttributeValue::L(if state == "dead" { vec![failure()] } else { Vec::new() })),
+            (
+                if state == "dead" { "dead_at" } else { "done_at" },
+                n(1_790_000_000_060),
+            ),
+            (
+                "tries",
+                AttributeValue::L(if state == "dead" {
+                    vec![failure()]
+                } else {
+                    Vec::new()
+                }),
+            ),
             ("intents", AttributeValue::M(stored.collect())),
         ]))
         .unwrap()
@@ -195,8 +222,19 @@ mod tests {
 
     #[test]
     fn sends_are_counted_by_their_end() {
-        let entry = samples::entry("done", &["sent", "failed", "unknown", "retrying", "intended", "cancelled"]);
-        assert_eq!(entry.sends(), SendCounts { sent: 1, failed: 2, unknown: 1, open: 2 });
+        let entry = samples::entry(
+            "done",
+            &["sent", "failed", "unknown", "retrying", "intended", "cancelled"],
+        );
+        assert_eq!(
+            entry.sends(),
+            SendCounts {
+                sent: 1,
+                failed: 2,
+                unknown: 1,
+                open: 2
+            }
+        );
         assert_eq!(entry.sends().total(), 6);
     }
 

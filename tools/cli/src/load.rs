@@ -28,7 +28,11 @@ pub(crate) struct Load {
 impl Load {
     /// A load with update ids of its own.
     pub(crate) fn new(updates: u32, chats: u32) -> Self {
-        Self { updates, chats: chats.clamp(1, updates.max(1)), first_id: fresh_update_id() }
+        Self {
+            updates,
+            chats: chats.clamp(1, updates.max(1)),
+            first_id: fresh_update_id(),
+        }
     }
 
     /// Id of update `k`.
@@ -75,7 +79,12 @@ impl Load {
     pub(crate) fn lanes(&self, connections: u32) -> Vec<Lane> {
         let connections = connections.clamp(1, self.chats);
         let lane = |number| (0..self.updates).filter(move |k| (k % self.chats) % connections == number);
-        (0..connections).map(|number| Lane { load: *self, left: lane(number).collect() }).collect()
+        (0..connections)
+            .map(|number| Lane {
+                load: *self,
+                left: lane(number).collect(),
+            })
+            .collect()
     }
 }
 
@@ -137,8 +146,11 @@ mod tests {
     #[test]
     fn each_chat_counts_its_messages_from_one() {
         let load = Load::new(7, 3);
-        let told: Vec<(i64, String)> = (0..7).map(|k| (load.chat(k) - FIRST_CHAT, load.text(k))).collect();
-        let wanted = [(0, 1), (1, 1), (2, 1), (0, 2), (1, 2), (2, 2), (0, 3)].map(|(chat, n)| (chat, format!("load {n}")));
+        let told: Vec<(i64, String)> = (0..7)
+            .map(|k| (load.chat(k) - FIRST_CHAT, load.text(k)))
+            .collect();
+        let wanted = [(0, 1), (1, 1), (2, 1), (0, 2), (1, 2), (2, 2), (0, 3)]
+            .map(|(chat, n)| (chat, format!("load {n}")));
         assert_eq!(told, wanted);
         let counts: BTreeMap<i64, u32> = load.messages_by_chat().collect();
         assert_eq!(counts.into_values().collect::<Vec<_>>(), [3, 2, 2]);

@@ -22,7 +22,11 @@ pub(crate) struct Webhook {
 
 impl Webhook {
     pub(crate) fn new(url: &str, secret: &str) -> Self {
-        Self { client: reqwest::Client::new(), url: url.to_owned(), secret: secret.to_owned() }
+        Self {
+            client: reqwest::Client::new(),
+            url: url.to_owned(),
+            secret: secret.to_owned(),
+        }
     }
 
     /// Posts a body and gives back the status of the answer.

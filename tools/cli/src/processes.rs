@@ -20,8 +20,10 @@ pub(crate) struct Process {
 
 /// A process and the functions that it has started, by name.
 pub(crate) fn family(pid: u32) -> Vec<Process> {
-    let mut children: Vec<Process> =
-        all().filter(|other| parent(*other) == Some(pid)).filter_map(function).collect();
+    let mut children: Vec<Process> = all()
+        .filter(|other| parent(*other) == Some(pid))
+        .filter_map(function)
+        .collect();
     children.sort_by(|one, other| (&one.name, one.pid).cmp(&(&other.name, other.pid)));
     let stack = status(pid).map(|status| process(pid, "stack", &status));
     stack.into_iter().chain(children).collect()
@@ -30,7 +32,10 @@ pub(crate) fn family(pid: u32) -> Vec<Process> {
 /// Whether a process runs; one that only waits to be collected does not.
 pub(crate) fn is_running(pid: u32) -> bool {
     let Some(status) = status(pid) else { return false };
-    !matches!(field(&status, "State:").and_then(|state| state.chars().next()), None | Some('Z' | 'X'))
+    !matches!(
+        field(&status, "State:").and_then(|state| state.chars().next()),
+        None | Some('Z' | 'X')
+    )
 }
 
 fn all() -> impl Iterator<Item = u32> {
@@ -43,7 +48,10 @@ fn status(pid: u32) -> Option<String> {
 }
 
 fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
-    status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix(name))
+        .map(str::trim)
 }
 
 fn parent(pid: u32) -> Option<u32> {
@@ -59,8 +67,17 @@ fn function(pid: u32) -> Option<Process> {
 }
 
 fn process(pid: u32, name: &str, status: &str) -> Process {
-    let kib = |name| field(status, name).and_then(|value| value.split(' ').next()?.parse().ok()).unwrap_or(0);
-    Process { pid, name: name.to_owned(), resident_kib: kib("VmRSS:"), peak_kib: kib("VmHWM:") }
+    let kib = |name| {
+        field(status, name)
+            .and_then(|value| value.split(' ').next()?.parse().ok())
+            .unwrap_or(0)
+    };
+    Process {
+        pid,
+        name: name.to_owned(),
+        resident_kib: kib("VmRSS:"),
+        peak_kib: kib("VmHWM:"),
+    }
 }
 
 #[cfg(test)]
@@ -69,7 +86,11 @@ mod tests {
 
     #[test]
     fn memory_is_read_from_the_status_of_a_process() {
-        let told = process(7, "sender", "Name:\tpenstock\nVmHWM:\t   20480 kB\nVmRSS:\t   10240 kB\n");
+        let told = process(
+            7,
+            "sender",
+            "Name:\tpenstock\nVmHWM:\t   20480 kB\nVmRSS:\t   10240 kB\n",
+        );
         assert_eq!((told.resident_kib, told.peak_kib), (10_240, 20_480));
     }
 
@@ -79,7 +100,13 @@ mod tests {
         let own = std::process::id();
         assert!(is_running(own));
         let family = family(own);
-        assert_eq!(family.iter().map(|process| process.name.as_str()).collect::<Vec<_>>(), ["stack"]);
+        assert_eq!(
+            family
+                .iter()
+                .map(|process| process.name.as_str())
+                .collect::<Vec<_>>(),
+            ["stack"]
+        );
         assert!(family[0].resident_kib > 0);
     }
 }

@@ -44,7 +44,12 @@ impl Running {
             webhook_secret: stack.webhook_secret().to_owned(),
             bot_id: stack.bot_id(),
             aws_endpoint: stack.endpoint_url().to_owned(),
-            table: stack.resources().tables.first().map(|table| table.name.clone()).unwrap_or_default(),
+            table: stack
+                .resources()
+                .tables
+                .first()
+                .map(|table| table.name.clone())
+                .unwrap_or_default(),
         }
     }
 
@@ -145,7 +150,10 @@ mod tests {
     async fn a_directory_without_a_stack_names_the_cure() {
         let base = tempfile::tempdir().unwrap();
         let told = message(Running::find(base.path()).await);
-        assert!(told.contains("no stack runs on") && told.contains("penstock dev"), "{told}");
+        assert!(
+            told.contains("no stack runs on") && told.contains("penstock dev"),
+            "{told}"
+        );
     }
 
     #[tokio::test]
@@ -164,6 +172,9 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let base = tempfile::tempdir().unwrap();
         let file = RunningFile::write(base.path(), &running()).unwrap();
-        assert_eq!(std::fs::metadata(&file.path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            std::fs::metadata(&file.path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
     }
 }

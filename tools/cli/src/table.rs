@@ -12,15 +12,23 @@ pub(crate) enum Align {
 /// Lines of a table: a heading and rows, two blanks between columns, none at the end of a line.
 pub(crate) fn lines(heading: &[(&str, Align)], rows: &[Vec<String>]) -> Vec<String> {
     let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
-        cells.chain([heading[column].0.chars().count()]).max().unwrap_or(0)
+        let cells = rows
+            .iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count());
+        cells
+            .chain([heading[column].0.chars().count()])
+            .max()
+            .unwrap_or(0)
     };
     let widths: Vec<usize> = (0..heading.len()).map(width).collect();
     let line = |cells: &mut dyn Iterator<Item = &str>| {
-        let set = cells.zip(heading.iter().zip(&widths)).map(|(cell, ((_, align), width))| match align {
-            Align::Left => format!("{cell:<width$}"),
-            Align::Right => format!("{cell:>width$}"),
-        });
+        let set = cells
+            .zip(heading.iter().zip(&widths))
+            .map(|(cell, ((_, align), width))| match align {
+                Align::Left => format!("{cell:<width$}"),
+                Align::Right => format!("{cell:>width$}"),
+            });
         set.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     let first = line(&mut heading.iter().map(|(name, _)| *name));
@@ -34,14 +42,23 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [vec!["text".to_owned(), "7".to_owned()], vec!["a long name".to_owned(), "1234".to_owned()]];
+        let rows = [
+            vec!["text".to_owned(), "7".to_owned()],
+            vec!["a long name".to_owned(), "1234".to_owned()],
+        ];
         let told = lines(&[("sample", Align::Left), ("ms", Align::Right)], &rows);
-        assert_eq!(told, ["sample         ms", "text            7", "a long name  1234"]);
+        assert_eq!(
+            told,
+            ["sample         ms", "text            7", "a long name  1234"]
+        );
     }
 
     #[test]
     fn a_line_never_ends_in_blanks() {
-        let told = lines(&[("a", Align::Left), ("note", Align::Left)], &[vec!["x".to_owned(), String::new()]]);
+        let told = lines(
+            &[("a", Align::Left), ("note", Align::Left)],
+            &[vec!["x".to_owned(), String::new()]],
+        );
         assert_eq!(told, ["a  note", "x"]);
     }
 }

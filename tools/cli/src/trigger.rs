@@ -74,7 +74,11 @@ pub(crate) async fn run(args: &TriggerArgs) -> Result<Ended, Failure> {
         };
         let update = name_of(BotId(running.bot_id), &body);
         let http_status = webhook.post(body, parcel.secret).await?;
-        let triggered = Triggered { http_status, update, as_expected: http_status == parcel.http_status };
+        let triggered = Triggered {
+            http_status,
+            update,
+            as_expected: http_status == parcel.http_status,
+        };
         is_well &= triggered.as_expected;
         tell(args, &triggered);
     }
@@ -84,13 +88,25 @@ pub(crate) async fn run(args: &TriggerArgs) -> Result<Ended, Failure> {
 fn parcel(args: &TriggerArgs) -> Result<Parcel, anyhow::Error> {
     if let Some(path) = &args.file {
         let body = std::fs::read(path).map_err(|error| {
-            anyhow!("{} cannot be read: {error}; name a file with one update as Telegram sends it", path.display())
+            anyhow!(
+                "{} cannot be read: {error}; name a file with one update as Telegram sends it",
+                path.display()
+            )
         })?;
-        return Ok(Parcel { body, secret: Secret::Right, http_status: 200 });
+        return Ok(Parcel {
+            body,
+            secret: Secret::Right,
+            http_status: 200,
+        });
     }
     let name = args.sample.as_deref().unwrap_or_default();
-    let sample = find(name).ok_or_else(|| anyhow!("there is no sample `{name}`: see `penstock trigger --list`"))?;
-    Ok(Parcel { body: sample.raw().into_owned(), secret: sample.secret, http_status: sample.expect.http_status })
+    let sample =
+        find(name).ok_or_else(|| anyhow!("there is no sample `{name}`: see `penstock trigger --list`"))?;
+    Ok(Parcel {
+        body: sample.raw().into_owned(),
+        secret: sample.secret,
+        http_status: sample.expect.http_status,
+    })
 }
 
 /// What `penstock trace` takes for this body.
@@ -107,13 +123,21 @@ fn tell(args: &TriggerArgs, triggered: &Triggered) {
     if args.json {
         return print::json(triggered);
     }
-    let Triggered { http_status, update, as_expected } = triggered;
+    let Triggered {
+        http_status,
+        update,
+        as_expected,
+    } = triggered;
     print::data(&format!("http {http_status}  update {update}"));
     if !as_expected {
         print::note("that is not the answer that was expected: look at the stack's log");
     } else if *http_status == 200 || update.contains(':') {
         let place = args.state_dir.display().to_string();
-        let state_dir = if place == DEFAULT_STATE_DIR { String::new() } else { format!(" --state-dir {place}") };
+        let state_dir = if place == DEFAULT_STATE_DIR {
+            String::new()
+        } else {
+            format!(" --state-dir {place}")
+        };
         print::note(&format!("next: penstock trace {update}{state_dir}"));
     }
 }
@@ -121,7 +145,12 @@ fn tell(args: &TriggerArgs, triggered: &Triggered) {
 fn list(json: bool) {
     if json {
         for sample in samples() {
-            let Expect { http_status, outcome, sends, .. } = sample.expect;
+            let Expect {
+                http_status,
+                outcome,
+                sends,
+                ..
+            } = sample.expect;
             let outcome = outcome.name();
             print::json(&serde_json::json!({
                 "sample": sample.name, "kind": sample.kind, "http_status": http_status,
@@ -130,13 +159,23 @@ fn list(json: bool) {
         }
         return;
     }
-    let heading = [("sample", Align::Left), ("kind", Align::Left), ("outcome", Align::Left), ("sends", Align::Right)];
+    let heading = [
+        ("sample", Align::Left),
+        ("kind", Align::Left),
+        ("outcome", Align::Left),
+        ("sends", Align::Right),
+    ];
     let rows: Vec<Vec<String>> = samples()
         .iter()
         .map(|sample| {
             let kind = if sample.kind.is_empty() { "-" } else { sample.kind };
             let outcome = sample.expect.outcome.name();
-            vec![sample.name.to_owned(), kind.to_owned(), outcome.to_owned(), sample.expect.sends.max.to_string()]
+            vec![
+                sample.name.to_owned(),
+                kind.to_owned(),
+                outcome.to_owned(),
+                sample.expect.sends.max.to_string(),
+            ]
         })
         .collect();
     for line in lines(&heading, &rows) {
@@ -162,7 +201,11 @@ mod tests {
 
     #[test]
     fn a_sample_a_file_or_the_list_is_asked_for() {
-        for line in ["trigger text", "trigger --file x.json --times 3", "trigger --list"] {
+        for line in [
+            "trigger text",
+            "trigger --file x.json --times 3",
+            "trigger --list",
+        ] {
             assert!(parse(line).is_ok(), "{line}");
         }
         for line in ["trigger", "trigger text --file x.json", "trigger text --times 0"] {
@@ -172,7 +215,10 @@ mod tests {
 
     #[test]
     fn an_unknown_sample_names_the_list() {
-        let told = parcel(&parse("trigger pigeon").unwrap()).err().map(|error| error.to_string()).unwrap_or_default();
+        let told = parcel(&parse("trigger pigeon").unwrap())
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default();
         assert!(told.contains("`pigeon`") && told.contains("--list"), "{told}");
     }
 

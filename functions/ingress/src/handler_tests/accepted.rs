@@ -31,8 +31,14 @@ async fn an_update_is_in_the_queue_before_it_is_accepted() {
     assert_eq!(message.group.0, "7000001:c:700000001");
     assert_eq!(message.deduplication.0, "7000001:810000001");
     let envelope = Envelope::read(&message.body).unwrap();
-    assert_eq!((envelope.bot_id, envelope.update_id, envelope.redrive), (BOT, UpdateId(810_000_001), 0));
-    assert_eq!((envelope.key, envelope.kind_name), ("7000001:810000001", "message"));
+    assert_eq!(
+        (envelope.bot_id, envelope.update_id, envelope.redrive),
+        (BOT, UpdateId(810_000_001), 0)
+    );
+    assert_eq!(
+        (envelope.key, envelope.kind_name),
+        ("7000001:810000001", "message")
+    );
     assert_eq!(envelope.received_at, NOW);
     assert_eq!(envelope.trace_id, trace_id(BOT, UpdateId(810_000_001)));
     assert_eq!(envelope.update.as_bytes(), HELLO);
@@ -42,13 +48,22 @@ async fn an_update_is_in_the_queue_before_it_is_accepted() {
 /// Telegram repeats what it got a 503 for.
 #[tokio::test]
 async fn an_update_that_the_queue_refused_is_accepted_once_when_it_comes_again() {
-    for fault in [Fault::Unavailable, Fault::NeverArrived, Fault::AnswerLost, Fault::Rejected] {
+    for fault in [
+        Fault::Unavailable,
+        Fault::NeverArrived,
+        Fault::AnswerLost,
+        Fault::Rejected,
+    ] {
         let world = world();
         world.updates.fail_next(2, fault);
         for _ in 0..2 {
             let response = send(&world, &right(), HELLO).await;
             assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE, "{fault:?}");
-            let after: u32 = response.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+            let after: u32 = response.headers()["retry-after"]
+                .to_str()
+                .unwrap()
+                .parse()
+                .unwrap();
             assert!((1..=3600).contains(&after), "{after}");
         }
         accept(&world, HELLO).await;
@@ -76,8 +91,14 @@ async fn an_update_waits_in_the_group_of_what_orders_it() {
     assert_eq!(group(checkout).await, "7000001:u:9");
     let business = r#"{"update_id":1,"business_message":{"business_connection_id":"bc","chat":{"id":5}}}"#;
     assert_eq!(group(business).await, "7000001:b:bc:5");
-    assert_eq!(group(r#"{"update_id":1,"future_kind":{"chat":{"id":5},"x":1}}"#).await, "7000001:c:5");
-    assert_eq!(group(r#"{"update_id":1,"other_future":{"foo":{"bar":1}}}"#).await, "7000001:x:unknown");
+    assert_eq!(
+        group(r#"{"update_id":1,"future_kind":{"chat":{"id":5},"x":1}}"#).await,
+        "7000001:c:5"
+    );
+    assert_eq!(
+        group(r#"{"update_id":1,"other_future":{"foo":{"bar":1}}}"#).await,
+        "7000001:x:unknown"
+    );
 }
 
 #[tokio::test]
@@ -90,7 +111,10 @@ async fn kinds_and_members_that_do_not_exist_yet_are_accepted_as_they_are() {
     ] {
         let world = world();
         accept(&world, body.as_bytes()).await;
-        assert_eq!(Envelope::read(&world.updates.messages()[0].body).unwrap().update, body);
+        assert_eq!(
+            Envelope::read(&world.updates.messages()[0].body).unwrap().update,
+            body
+        );
     }
 }
 
@@ -114,8 +138,21 @@ async fn every_sample_is_answered_as_the_catalogue_says_and_arrives_equal_as_jso
             Secret::Wrong => "wrong",
         };
         let raw = sample.raw();
-        let response = send(&world, &HttpWrap { secret: Some(given), ..right() }, &raw).await;
-        assert_eq!(response.status().as_u16(), sample.expect.http_status, "{}", sample.name);
+        let response = send(
+            &world,
+            &HttpWrap {
+                secret: Some(given),
+                ..right()
+            },
+            &raw,
+        )
+        .await;
+        assert_eq!(
+            response.status().as_u16(),
+            sample.expect.http_status,
+            "{}",
+            sample.name
+        );
         let (queued, quarantined) = (world.updates.messages(), world.quarantine.messages());
         match sample.expect.outcome {
             Outcome::Done | Outcome::Dead => {
@@ -159,9 +196,17 @@ async fn a_callback_is_answered_with_the_200_and_a_message_with_typing_where_the
             _ => None,
         };
         let answer = json!({"method": "answerCallbackQuery", "callback_query_id": "9000000001"});
-        assert_eq!(method(accept(&world, callback).await), for_callback.then_some(answer), "{choice:?}");
+        assert_eq!(
+            method(accept(&world, callback).await),
+            for_callback.then_some(answer),
+            "{choice:?}"
+        );
         let typing = json!({"method": "sendChatAction", "chat_id": 700_000_001, "action": "typing"});
-        assert_eq!(method(accept(&world, HELLO).await), for_message.then_some(typing), "{choice:?}");
+        assert_eq!(
+            method(accept(&world, HELLO).await),
+            for_message.then_some(typing),
+            "{choice:?}"
+        );
     }
 }
 

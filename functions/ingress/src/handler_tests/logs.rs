@@ -27,18 +27,38 @@ async fn no_log_line_holds_a_body_a_text_a_token_a_secret_or_a_path() {
     listen();
     let wraps = [
         right(),
-        HttpWrap { secret: Some("a-wrong-secret-0001"), ..right() },
-        HttpWrap { path_key: "a-wrong-path-key-0001", ..right() },
-        HttpWrap { method: "GET", ..right() },
+        HttpWrap {
+            secret: Some("a-wrong-secret-0001"),
+            ..right()
+        },
+        HttpWrap {
+            path_key: "a-wrong-path-key-0001",
+            ..right()
+        },
+        HttpWrap {
+            method: "GET",
+            ..right()
+        },
     ];
-    let mut private: Vec<String> =
-        [PATH_KEY, SECRET, "token-of-the-tests", "a-wrong-secret-0001", "a-wrong-path-key-0001", "/telegram/"]
-            .map(str::to_owned)
-            .to_vec();
+    let mut private: Vec<String> = [
+        PATH_KEY,
+        SECRET,
+        "token-of-the-tests",
+        "a-wrong-secret-0001",
+        "a-wrong-path-key-0001",
+        "/telegram/",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     for sample in samples() {
         let raw = sample.raw();
         for wrap in &wraps {
-            for fault in [None, Some(Fault::Unavailable), Some(Fault::NeverArrived), Some(Fault::Rejected)] {
+            for fault in [
+                None,
+                Some(Fault::Unavailable),
+                Some(Fault::NeverArrived),
+                Some(Fault::Rejected),
+            ] {
                 let world = world();
                 if let Some(fault) = fault {
                     world.updates.fail_next(1, fault);

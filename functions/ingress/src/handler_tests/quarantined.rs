@@ -14,9 +14,15 @@ async fn quarantine(body: &[u8]) -> (u16, Quarantined) {
     assert_eq!(world.updates.messages(), []);
     let [message] = world.quarantine.messages().try_into().unwrap();
     assert_eq!(message.group, quarantine_group(BOT, body));
-    assert_eq!(message.deduplication.0, LedgerKey::quarantined(BOT, body).as_str());
+    assert_eq!(
+        message.deduplication.0,
+        LedgerKey::quarantined(BOT, body).as_str()
+    );
     assert!(message.body.len() <= 1024 * 1024);
-    (response.status().as_u16(), Quarantined::read(&message.body).unwrap())
+    (
+        response.status().as_u16(),
+        Quarantined::read(&message.body).unwrap(),
+    )
 }
 
 fn quarantined(reason: Reason, body: &[u8]) -> Quarantined {
@@ -55,7 +61,11 @@ async fn bytes_that_are_no_json_object_are_quarantined_and_accepted() {
         b"update_id=1",
     ];
     for body in bodies {
-        assert_eq!(quarantine(body).await, (200, quarantined(Reason::Unparseable, body)), "{body:?}");
+        assert_eq!(
+            quarantine(body).await,
+            (200, quarantined(Reason::Unparseable, body)),
+            "{body:?}"
+        );
     }
 }
 
@@ -67,7 +77,11 @@ async fn invalid_utf_8_is_kept_byte_for_byte() {
         b"{\"update_id\":1,\"message\":{\"chat\":{\"id\":5},\"text\":\"\xed\xa0\x80\"}}",
     ];
     for body in bodies {
-        assert_eq!(quarantine(body).await, (200, quarantined(Reason::Unparseable, body)), "{body:?}");
+        assert_eq!(
+            quarantine(body).await,
+            (200, quarantined(Reason::Unparseable, body)),
+            "{body:?}"
+        );
     }
 }
 
@@ -78,18 +92,27 @@ async fn an_update_of_512_kib_that_is_full_of_noncharacters_is_quarantined_and_n
     let text = "\u{ffff}".repeat((512 * 1024 - head.len() - 3) / 3);
     let body = format!("{head}{text}\"}}}}").into_bytes();
     assert!(body.len() > 512 * 1024 - 3 && body.len() <= 512 * 1024);
-    assert_eq!(quarantine(&body).await, (200, quarantined(Reason::TooLarge, &body)));
+    assert_eq!(
+        quarantine(&body).await,
+        (200, quarantined(Reason::TooLarge, &body))
+    );
 }
 
 #[tokio::test]
 async fn the_largest_body_that_is_taken_fits_into_the_quarantine() {
     let body = vec![0xff; 700 * 1024];
-    assert_eq!(quarantine(&body).await, (200, quarantined(Reason::Unparseable, &body)));
+    assert_eq!(
+        quarantine(&body).await,
+        (200, quarantined(Reason::Unparseable, &body))
+    );
 }
 
 #[tokio::test]
 async fn what_the_quarantine_refuses_is_kept_by_telegram() {
-    for (body, then) in [(&b"nonsense"[..], StatusCode::OK), (br#"{"update_id":"abc"}"#, StatusCode::BAD_REQUEST)] {
+    for (body, then) in [
+        (&b"nonsense"[..], StatusCode::OK),
+        (br#"{"update_id":"abc"}"#, StatusCode::BAD_REQUEST),
+    ] {
         for fault in [Fault::Unavailable, Fault::NeverArrived, Fault::AnswerLost] {
             let world = world();
             world.quarantine.fail_next(1, fault);

@@ -6,8 +6,15 @@ use super::*;
 
 /// The same delivery, as a copy of another generation.
 fn of_generation(record: &Record, redrive: u32) -> Record {
-    let body = Envelope { redrive, ..Envelope::read(&record.body).unwrap() }.write();
-    Record { body, ..record.clone() }
+    let body = Envelope {
+        redrive,
+        ..Envelope::read(&record.body).unwrap()
+    }
+    .write();
+    Record {
+        body,
+        ..record.clone()
+    }
 }
 
 #[tokio::test]
@@ -42,7 +49,10 @@ async fn what_killed_its_worker_waits_while_others_run_and_burns_nobodys_attempt
     let batch = [record(2, 6), again(&record(1, 5)), record(3, 5)];
     assert_eq!(deliver(&world, &batch).await, back(&[("m1", 1), ("m3", 1)]));
     assert_eq!(world.bot.ran(), [2]);
-    assert_eq!((row(&world, 1).record.state, row(&world, 1).record.attempts), (State::Processing, 1));
+    assert_eq!(
+        (row(&world, 1).record.state, row(&world, 1).record.attempts),
+        (State::Processing, 1)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -68,7 +78,10 @@ async fn what_kills_every_worker_is_parked_after_its_last_attempt_without_anothe
     world.clock.advance(Duration::from_secs(60));
     assert_eq!(deliver(&world, &[again(&record(1, 5))]).await, back(NONE));
     let row = super::row(&world, 1);
-    assert_eq!((row.record.state, row.record.tries[0].code.as_str()), (State::Dead, "worker_died"));
+    assert_eq!(
+        (row.record.state, row.record.tries[0].code.as_str()),
+        (State::Dead, "worker_died")
+    );
     assert_eq!(row.raw.as_deref(), Some(message(1, 5).as_str()));
     assert!(world.bot.ran().is_empty());
 }
@@ -80,8 +93,16 @@ async fn a_worker_that_lost_its_lease_commits_nothing() {
     world.clock.advance(Duration::from_secs(60));
     assert_eq!(deliver(&world, &[again(&record(1, 5))]).await, back(NONE));
     let before = row(&world, 1);
-    let commit = penstock_ports::Commit { intents: Vec::new(), state: None, result: "late".to_owned() };
-    let answer = world.inbox.commit(&before.subject, &late, &commit, world.clock.now()).await.unwrap();
+    let commit = penstock_ports::Commit {
+        intents: Vec::new(),
+        state: None,
+        result: "late".to_owned(),
+    };
+    let answer = world
+        .inbox
+        .commit(&before.subject, &late, &commit, world.clock.now())
+        .await
+        .unwrap();
     assert_eq!(answer, penstock_ports::Commitment::LeaseLost);
     assert_eq!(row(&world, 1), before);
 }
@@ -89,7 +110,13 @@ async fn a_worker_that_lost_its_lease_commits_nothing() {
 #[tokio::test]
 async fn a_copy_of_an_earlier_generation_is_acknowledged_and_changes_nothing() {
     let world = world();
-    world.bot.told(1, Act::Fail(penstock_bot::BotError::Permanent { code: "no", message: String::new() }));
+    world.bot.told(
+        1,
+        Act::Fail(penstock_bot::BotError::Permanent {
+            code: "no",
+            message: String::new(),
+        }),
+    );
     assert_eq!(deliver(&world, &[record(1, 5)]).await, back(NONE));
     assert!(world.inbox.redrive(&key(1), 1, world.clock.now()));
     let before = row(&world, 1);
@@ -100,14 +127,29 @@ async fn a_copy_of_an_earlier_generation_is_acknowledged_and_changes_nothing() {
 #[tokio::test]
 async fn a_redriven_update_is_run_and_its_sends_carry_its_generation() {
     let world = world();
-    world.bot.told(1, Act::Fail(penstock_bot::BotError::Permanent { code: "no", message: String::new() }));
+    world.bot.told(
+        1,
+        Act::Fail(penstock_bot::BotError::Permanent {
+            code: "no",
+            message: String::new(),
+        }),
+    );
     assert_eq!(deliver(&world, &[record(1, 5)]).await, back(NONE));
     assert!(world.inbox.redrive(&key(1), 1, world.clock.now()));
     world.bot.told(1, Act::Work(Duration::ZERO));
-    assert_eq!(deliver(&world, &[of_generation(&record(1, 5), 1)]).await, back(NONE));
+    assert_eq!(
+        deliver(&world, &[of_generation(&record(1, 5), 1)]).await,
+        back(NONE)
+    );
     let row = row(&world, 1);
-    assert_eq!((row.record.state, row.record.attempts, row.record.redrive), (State::Done, 1, 1));
-    assert_eq!((sends(&world)[0].redrive, sends(&world)[0].key.as_str()), (1, "7000001:1"));
+    assert_eq!(
+        (row.record.state, row.record.attempts, row.record.redrive),
+        (State::Done, 1, 1)
+    );
+    assert_eq!(
+        (sends(&world)[0].redrive, sends(&world)[0].key.as_str()),
+        (1, "7000001:1")
+    );
 }
 
 /// Telegram draws update ids anew after idle weeks.
@@ -121,10 +163,21 @@ async fn an_id_that_was_used_before_by_another_update_is_handled_under_a_key_of_
     assert_eq!(row(&world, 1), kept, "the first one's record was touched");
     let digest: UpdateDigest = Envelope::read(&second.body).unwrap().digest;
     let reused = LedgerKey::reused(BOT, UpdateId(1), digest);
-    assert_eq!(world.inbox.record(&reused).map(|record| record.state), Some(State::Done));
-    let ids: Vec<_> = world.outbound.messages().into_iter().map(|sent| sent.deduplication.0).collect();
+    assert_eq!(
+        world.inbox.record(&reused).map(|record| record.state),
+        Some(State::Done)
+    );
+    let ids: Vec<_> = world
+        .outbound
+        .messages()
+        .into_iter()
+        .map(|sent| sent.deduplication.0)
+        .collect();
     assert_eq!(ids, ["7000001:1:0".to_owned(), format!("{reused}:0")]);
     // A repeat of either does nothing.
-    assert_eq!(deliver(&world, &[again(&first), again(&second)]).await, back(NONE));
+    assert_eq!(
+        deliver(&world, &[again(&first), again(&second)]).await,
+        back(NONE)
+    );
     assert_eq!(world.bot.ran(), [1, 1]);
 }

@@ -8,11 +8,17 @@ use penstock_domain::intent::MAX_INTENTS;
 use super::*;
 
 fn transient() -> Act {
-    Act::Fail(BotError::Transient { code: "backend_busy", message: "the backend is busy".to_owned() })
+    Act::Fail(BotError::Transient {
+        code: "backend_busy",
+        message: "the backend is busy".to_owned(),
+    })
 }
 
 fn permanent() -> Act {
-    Act::Fail(BotError::Permanent { code: "no_such_order", message: "there is no such order".to_owned() })
+    Act::Fail(BotError::Permanent {
+        code: "no_such_order",
+        message: "there is no such order".to_owned(),
+    })
 }
 
 /// Fails an Update until it is dead, beside another chat's; the waits between its tries, in seconds.
@@ -22,8 +28,14 @@ async fn waits_until_dead(world: &World, act: Act) -> Vec<u64> {
     let mut waits = Vec::new();
     for other in 100..120 {
         let answered = deliver(world, &[failing.clone(), record(other, 6)]).await;
-        assert_eq!(row(world, other).record.state, State::Done, "another chat has to wait");
-        let Some((id, wait)) = answered.first() else { return waits };
+        assert_eq!(
+            row(world, other).record.state,
+            State::Done,
+            "another chat has to wait"
+        );
+        let Some((id, wait)) = answered.first() else {
+            return waits;
+        };
         assert_eq!((id.as_str(), answered.len()), ("m1", 1));
         assert_eq!(row(world, 1).record.state, State::Retrying);
         assert_eq!(row(world, 1).record.next_at, Some(world.clock.now() + *wait));
@@ -37,12 +49,28 @@ async fn waits_until_dead(world: &World, act: Act) -> Vec<u64> {
 #[tokio::test]
 async fn a_bot_that_errs_is_tried_eight_times_by_the_formula_and_then_parked_with_raw_body_and_history() {
     let world = world();
-    assert_eq!(waits_until_dead(&world, transient()).await, [2, 4, 8, 16, 32, 64, 128]);
+    assert_eq!(
+        waits_until_dead(&world, transient()).await,
+        [2, 4, 8, 16, 32, 64, 128]
+    );
     let row = row(&world, 1);
-    assert_eq!((row.record.state, row.record.attempts, row.attention), (State::Dead, 8, Some("dead")));
+    assert_eq!(
+        (row.record.state, row.record.attempts, row.attention),
+        (State::Dead, 8, Some("dead"))
+    );
     assert_eq!(row.raw.as_deref(), Some(message(1, 5).as_str()));
-    let tries: Vec<_> = row.record.tries.iter().map(|one| (one.code.as_str(), one.attempt)).collect();
-    assert_eq!(tries, (1..=8).map(|attempt| ("backend_busy", attempt)).collect::<Vec<_>>());
+    let tries: Vec<_> = row
+        .record
+        .tries
+        .iter()
+        .map(|one| (one.code.as_str(), one.attempt))
+        .collect();
+    assert_eq!(
+        tries,
+        (1..=8)
+            .map(|attempt| ("backend_busy", attempt))
+            .collect::<Vec<_>>()
+    );
     assert!(row.record.tries.is_sorted_by_key(|one| one.at));
     assert!(sends(&world).iter().all(|send| send.update_id.0 != 1));
 }
@@ -50,7 +78,9 @@ async fn a_bot_that_errs_is_tried_eight_times_by_the_formula_and_then_parked_wit
 #[tokio::test]
 async fn a_failure_that_nobody_classed_is_tried_three_times() {
     let world = world();
-    let unclassified = Act::Fail(BotError::Unclassified { message: "odd".to_owned() });
+    let unclassified = Act::Fail(BotError::Unclassified {
+        message: "odd".to_owned(),
+    });
     assert_eq!(waits_until_dead(&world, unclassified).await, [2, 4]);
     assert_eq!(row(&world, 1).record.tries[2].code, "handler_error");
 }
@@ -74,11 +104,17 @@ async fn a_bot_that_hangs_is_stopped_and_tried_again_and_another_chat_does_not_w
     let world = world();
     world.bot.told(1, Act::Work(Duration::from_secs(3600)));
     let begun = tokio::time::Instant::now();
-    assert_eq!(deliver(&world, &[record(1, 5), record(2, 6)]).await, back(&[("m1", 2)]));
+    assert_eq!(
+        deliver(&world, &[record(1, 5), record(2, 6)]).await,
+        back(&[("m1", 2)])
+    );
     assert_eq!(begun.elapsed(), crate::limits::HANDLER_LIMIT);
     assert_eq!(row(&world, 2).record.state, State::Done);
     let row = row(&world, 1);
-    assert_eq!((row.record.state, row.record.tries[0].code.as_str()), (State::Retrying, "handler_timeout"));
+    assert_eq!(
+        (row.record.state, row.record.tries[0].code.as_str()),
+        (State::Retrying, "handler_timeout")
+    );
     world.bot.told(1, Act::Give(Outcome::ignored()));
     world.clock.advance(Duration::from_secs(2));
     assert_eq!(deliver(&world, &[again(&record(1, 5))]).await, back(NONE));
@@ -89,9 +125,16 @@ async fn the_rest_of_a_group_comes_back_with_the_one_that_failed_and_unburned() 
     let world = world();
     world.bot.told(1, transient());
     let batch = [record(1, 5), record(2, 5), record(3, 5)];
-    assert_eq!(deliver(&world, &batch).await, back(&[("m1", 2), ("m2", 2), ("m3", 2)]));
+    assert_eq!(
+        deliver(&world, &batch).await,
+        back(&[("m1", 2), ("m2", 2), ("m3", 2)])
+    );
     assert_eq!(world.bot.ran(), [1]);
-    assert_eq!(world.inbox.rows().len(), 1, "an update that was not tried was claimed");
+    assert_eq!(
+        world.inbox.rows().len(),
+        1,
+        "an update that was not tried was claimed"
+    );
 }
 
 #[tokio::test]
@@ -105,7 +148,11 @@ async fn a_permanent_failure_is_parked_at_once_and_its_group_goes_on() {
     assert_eq!(dead.record.tries[0].disposition, Disposition::Permanent);
     assert_eq!(row(&world, 2).record.state, State::Done);
     let before = row(&world, 1);
-    assert_eq!(deliver(&world, &[again(&record(1, 5))]).await, back(NONE), "a copy of a dead update");
+    assert_eq!(
+        deliver(&world, &[again(&record(1, 5))]).await,
+        back(NONE),
+        "a copy of a dead update"
+    );
     assert_eq!(row(&world, 1), before);
 }
 
@@ -113,7 +160,13 @@ async fn a_permanent_failure_is_parked_at_once_and_its_group_goes_on() {
 async fn nothing_is_tried_before_the_instant_that_the_bot_was_told() {
     let world = world();
     let after = Duration::from_secs(2_282);
-    world.bot.told(1, Act::Fail(BotError::RetryAfter { code: "come_later", after }));
+    world.bot.told(
+        1,
+        Act::Fail(BotError::RetryAfter {
+            code: "come_later",
+            after,
+        }),
+    );
     let answered = deliver(&world, &[record(1, 5)]).await;
     assert!(answered[0].1 >= after, "{answered:?}");
     // A copy that comes early anyway waits for what is left.
@@ -127,15 +180,30 @@ async fn nothing_is_tried_before_the_instant_that_the_bot_was_told() {
 #[tokio::test]
 async fn calls_that_can_never_be_sent_are_parked_before_the_commit() {
     let say = json!({"chat_id": 5, "text": "x"});
-    let many = (0..=MAX_INTENTS).fold(Outcome::of("many"), |outcome, _| outcome.call("sendMessage", &say));
-    let no_object = Outcome::of("odd").call("sendMessage", &say).call("sendMessage", &json!([1]));
-    let large = Outcome::of("large").call("sendMessage", &json!({"chat_id": 5, "text": "x".repeat(1024 * 1024)}));
+    let many = (0..=MAX_INTENTS).fold(Outcome::of("many"), |outcome, _| {
+        outcome.call("sendMessage", &say)
+    });
+    let no_object = Outcome::of("odd")
+        .call("sendMessage", &say)
+        .call("sendMessage", &json!([1]));
+    let large = Outcome::of("large").call(
+        "sendMessage",
+        &json!({"chat_id": 5, "text": "x".repeat(1024 * 1024)}),
+    );
     for outcome in [many, no_object, large] {
         let world = world();
         world.bot.told(1, Act::Give(outcome.clone()));
-        assert_eq!(deliver(&world, &[record(1, 5), record(2, 5)]).await, back(NONE), "{}", outcome.result);
+        assert_eq!(
+            deliver(&world, &[record(1, 5), record(2, 5)]).await,
+            back(NONE),
+            "{}",
+            outcome.result
+        );
         let row = row(&world, 1);
-        assert_eq!((row.record.state, row.record.tries[0].code.as_str()), (State::Dead, "invalid_calls"));
+        assert_eq!(
+            (row.record.state, row.record.tries[0].code.as_str()),
+            (State::Dead, "invalid_calls")
+        );
         assert_eq!((row.record.intents.len(), row.result), (0, None));
         let sent: Vec<_> = sends(&world).iter().map(|send| send.update_id.0).collect();
         assert_eq!(sent, [2]);
@@ -162,7 +230,10 @@ async fn an_inline_query_that_nobody_waits_for_is_parked_unrun_and_a_late_button
     world.clock.advance(Duration::from_secs(3600));
     assert_eq!(deliver(&world, &[record_of(button)]).await, back(NONE));
     let row = row(&world, 1);
-    assert_eq!((row.record.state, row.record.tries[0].code.as_str()), (State::Dead, "expired"));
+    assert_eq!(
+        (row.record.state, row.record.tries[0].code.as_str()),
+        (State::Dead, "expired")
+    );
     assert_eq!(row.raw.as_deref(), Some(inline));
     assert_eq!(world.bot.ran(), [2]);
 }

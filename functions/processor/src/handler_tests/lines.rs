@@ -27,7 +27,9 @@ impl Write for ThisThread {
 pub(super) fn listen() {
     static SUBSCRIBED: Once = Once::new();
     SUBSCRIBED.call_once(|| {
-        let format = tracing_subscriber::fmt().json().with_max_level(LevelFilter::TRACE);
+        let format = tracing_subscriber::fmt()
+            .json()
+            .with_max_level(LevelFilter::TRACE);
         tracing::subscriber::set_global_default(format.with_writer(|| ThisThread).finish()).unwrap();
     });
     HEARD.set(Some(Vec::new()));

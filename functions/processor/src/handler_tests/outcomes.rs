@@ -11,7 +11,9 @@ use super::*;
 
 fn two_sends() -> Outcome {
     let say = |text: &str| json!({"chat_id": 5, "text": text});
-    Outcome::of("two").call("sendMessage", &say("first")).call("sendMessage", &say("second"))
+    Outcome::of("two")
+        .call("sendMessage", &say("first"))
+        .call("sendMessage", &say("second"))
 }
 
 #[tokio::test]
@@ -20,14 +22,29 @@ async fn an_update_is_done_and_its_sends_are_dispatched() {
     world.bot.told(1, Act::Give(two_sends()));
     assert_eq!(deliver(&world, &[record(1, 5)]).await, back(NONE));
     let row = row(&world, 1);
-    assert_eq!((row.record.state, row.record.attempts, row.record.open), (State::Done, 1, 2));
+    assert_eq!(
+        (row.record.state, row.record.attempts, row.record.open),
+        (State::Done, 1, 2)
+    );
     assert_eq!(row.result.as_deref(), Some("two"));
     let queued = world.outbound.messages();
-    let ids: Vec<_> = queued.iter().map(|sent| (sent.group.0.as_str(), sent.deduplication.0.as_str())).collect();
-    assert_eq!(ids, [("7000001:c:5", "7000001:1:0"), ("7000001:c:5", "7000001:1:1")]);
+    let ids: Vec<_> = queued
+        .iter()
+        .map(|sent| (sent.group.0.as_str(), sent.deduplication.0.as_str()))
+        .collect();
+    assert_eq!(
+        ids,
+        [("7000001:c:5", "7000001:1:0"), ("7000001:c:5", "7000001:1:1")]
+    );
     let sends = sends(&world);
-    assert_eq!((sends[0].n, sends[0].previous, sends[0].of, sends[0].received_at), (0, None, 2, START));
-    assert_eq!((sends[1].n, sends[1].previous, sends[1].key.as_str()), (1, Some(0), "7000001:1"));
+    assert_eq!(
+        (sends[0].n, sends[0].previous, sends[0].of, sends[0].received_at),
+        (0, None, 2, START)
+    );
+    assert_eq!(
+        (sends[1].n, sends[1].previous, sends[1].key.as_str()),
+        (1, Some(0), "7000001:1")
+    );
     assert!(sends[1].call.params.contains("second"));
 }
 
@@ -46,7 +63,12 @@ async fn the_updates_of_a_chat_are_handled_in_their_order() {
     world.bot.told(1, Act::Work(Duration::from_millis(5)));
     let batch = [record(1, 5), record(2, 5), record(3, 6), record(4, 5)];
     assert_eq!(deliver(&world, &batch).await, back(NONE));
-    let of_chat_5: Vec<_> = world.bot.ran().into_iter().filter(|update| *update != 3).collect();
+    let of_chat_5: Vec<_> = world
+        .bot
+        .ran()
+        .into_iter()
+        .filter(|update| *update != 3)
+        .collect();
     assert_eq!(of_chat_5, [1, 2, 4]);
 }
 
@@ -75,7 +97,10 @@ async fn a_repeat_of_a_done_update_dispatches_only_what_is_still_intended() {
     world.outbound.forget_deduplication();
     assert_eq!(deliver(&world, &[again(&record)]).await, back(NONE));
     let sends = sends(&world);
-    assert_eq!((sends.len(), sends[0].n, sends[0].previous, sends[0].of), (1, 1, Some(0), 2));
+    assert_eq!(
+        (sends.len(), sends[0].n, sends[0].previous, sends[0].of),
+        (1, 1, Some(0), 2)
+    );
 }
 
 #[tokio::test]
@@ -85,11 +110,24 @@ async fn what_could_not_be_dispatched_burns_no_attempt_and_is_dispatched_by_the_
         world.bot.told(1, Act::Give(two_sends()));
         world.outbound.fail_next(1, fault);
         let batch = [record(1, 5), record(2, 5)];
-        assert_eq!(deliver(&world, &batch).await, back(&[("m1", 5), ("m2", 5)]), "{fault:?}");
-        assert_eq!((row(&world, 1).record.state, row(&world, 1).record.attempts), (State::Done, 1));
-        assert_eq!(deliver(&world, &batch.map(|record| again(&record))).await, back(NONE));
+        assert_eq!(
+            deliver(&world, &batch).await,
+            back(&[("m1", 5), ("m2", 5)]),
+            "{fault:?}"
+        );
+        assert_eq!(
+            (row(&world, 1).record.state, row(&world, 1).record.attempts),
+            (State::Done, 1)
+        );
+        assert_eq!(
+            deliver(&world, &batch.map(|record| again(&record))).await,
+            back(NONE)
+        );
         assert_eq!(world.bot.ran(), [1, 2]);
-        let sent: Vec<_> = sends(&world).iter().map(|send| (send.update_id.0, send.n)).collect();
+        let sent: Vec<_> = sends(&world)
+            .iter()
+            .map(|send| (send.update_id.0, send.n))
+            .collect();
         assert_eq!(sent, [(1, 0), (1, 1), (2, 0)], "{fault:?}");
     }
 }
@@ -109,8 +147,15 @@ async fn a_dispatch_of_which_only_a_part_was_taken_is_completed() {
 #[tokio::test]
 async fn the_state_of_a_chat_is_committed_with_the_outcome_and_given_to_the_next_update() {
     let world = processor(FakeLedger::new(RETENTION), ScriptedBot::that_keeps_state());
-    assert_eq!(deliver(&world, &[record(1, 5), record(2, 6), record(3, 5)]).await, back(NONE));
-    let of_3 = Run { key: "7000001:3".to_owned(), attempt: 1, state: Some(json!({"seen": 1})) };
+    assert_eq!(
+        deliver(&world, &[record(1, 5), record(2, 6), record(3, 5)]).await,
+        back(NONE)
+    );
+    let of_3 = Run {
+        key: "7000001:3".to_owned(),
+        attempt: 1,
+        state: Some(json!({"seen": 1})),
+    };
     assert!(world.bot.runs().contains(&of_3), "{:?}", world.bot.runs());
     let state = world.inbox.chat_state(BOT, "5").await.unwrap();
     assert_eq!(state, Some((json!({"seen": 2}).to_string(), 2)));
@@ -119,14 +164,19 @@ async fn the_state_of_a_chat_is_committed_with_the_outcome_and_given_to_the_next
 #[tokio::test]
 async fn a_state_that_nobody_asked_for_is_not_written() {
     let world = world();
-    world.bot.told(1, Act::Give(Outcome::ignored().state(json!({"seen": 1}))));
+    world
+        .bot
+        .told(1, Act::Give(Outcome::ignored().state(json!({"seen": 1}))));
     assert_eq!(deliver(&world, &[record(1, 5)]).await, back(NONE));
     assert_eq!(world.inbox.chat_state(BOT, "5").await.unwrap(), None);
 }
 
 #[tokio::test]
 async fn every_sample_ends_with_the_example_bot_as_the_catalogue_says() {
-    for sample in samples().iter().filter(|sample| sample.expect.outcome == Ends::Done) {
+    for sample in samples()
+        .iter()
+        .filter(|sample| sample.expect.outcome == Ends::Done)
+    {
         let world = processor(FakeLedger::new(RETENTION), ExampleBot);
         let message = queued(&sample.raw(), BOT.0, START.as_millis()).unwrap();
         let record = Record {

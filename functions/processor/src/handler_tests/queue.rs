@@ -6,7 +6,10 @@ use super::lines::{heard, listen};
 use super::*;
 
 fn with_body(record: Record, body: &str) -> Record {
-    Record { body: body.to_owned(), ..record }
+    Record {
+        body: body.to_owned(),
+        ..record
+    }
 }
 
 #[tokio::test]
@@ -26,13 +29,24 @@ async fn a_body_of_a_newer_release_waits_longer_each_time_without_an_attempt() {
 
 #[tokio::test]
 async fn a_body_that_is_none_of_ours_is_parked_and_its_group_goes_on() {
-    for body in ["nonsense", "", r#"{"schema_version":1}"#, r#"{"schema_version":1,"update":null}"#] {
+    for body in [
+        "nonsense",
+        "",
+        r#"{"schema_version":1}"#,
+        r#"{"schema_version":1,"update":null}"#,
+    ] {
         let world = world();
         let batch = [with_body(record(1, 5), body), record(2, 5)];
         assert_eq!(deliver(&world, &batch).await, back(NONE), "{body}");
         assert_eq!(world.bot.ran(), [2]);
-        let parked = world.inbox.row(&LedgerKey::quarantined(BOT, body.as_bytes())).unwrap();
-        assert_eq!((parked.record.state, parked.raw.as_deref()), (State::Dead, Some(body)));
+        let parked = world
+            .inbox
+            .row(&LedgerKey::quarantined(BOT, body.as_bytes()))
+            .unwrap();
+        assert_eq!(
+            (parked.record.state, parked.raw.as_deref()),
+            (State::Dead, Some(body))
+        );
         assert_eq!(parked.attention, Some("quarantine"));
         // A copy of it is parked once.
         assert_eq!(deliver(&world, &[again(&batch[0])]).await, back(NONE));
@@ -58,7 +72,11 @@ async fn nothing_is_claimed_when_the_time_left_would_not_let_it_end() {
     let released = deliver_in(&world, &batch, &short).await;
     assert_eq!(released, back(&[("m1", 0), ("m2", 0), ("m3", 0)]));
     assert_eq!(world.inbox.calls(), 0);
-    assert!(deliver_in(&world, &batch, &Left(crate::limits::NEEDED)).await.is_empty());
+    assert!(
+        deliver_in(&world, &batch, &Left(crate::limits::NEEDED))
+            .await
+            .is_empty()
+    );
 }
 
 /// Lambda reads these bytes.
@@ -94,9 +112,21 @@ async fn a_visibility_that_cannot_be_set_changes_nothing_in_the_answer() {
 async fn no_log_line_holds_a_text_or_the_id_of_a_person_or_a_chat() {
     const CHAT: i64 = 700_000_123;
     listen();
-    let failing = penstock_bot::BotError::Unclassified { message: PRIVATE.to_owned() };
-    for act in [None, Some(Act::Panic), Some(Act::PanicAtOnce), Some(Act::Fail(failing))] {
-        for fault in [None, Some(Fault::Unavailable), Some(Fault::NeverArrived), Some(Fault::Rejected)] {
+    let failing = penstock_bot::BotError::Unclassified {
+        message: PRIVATE.to_owned(),
+    };
+    for act in [
+        None,
+        Some(Act::Panic),
+        Some(Act::PanicAtOnce),
+        Some(Act::Fail(failing)),
+    ] {
+        for fault in [
+            None,
+            Some(Fault::Unavailable),
+            Some(Fault::NeverArrived),
+            Some(Fault::Rejected),
+        ] {
             let world = world();
             if let Some(act) = act.clone() {
                 world.bot.told(1, act);
@@ -120,10 +150,22 @@ async fn no_log_line_holds_a_text_or_the_id_of_a_person_or_a_chat() {
 async fn a_wait_of_a_day_is_waited_out_in_several_receives() {
     let world = world();
     let after = Duration::from_secs(86_400);
-    world.bot.told(1, Act::Fail(penstock_bot::BotError::RetryAfter { code: "come_later", after }));
+    world.bot.told(
+        1,
+        Act::Fail(penstock_bot::BotError::RetryAfter {
+            code: "come_later",
+            after,
+        }),
+    );
     let answered = deliver(&world, &[record(1, 5)]).await;
     assert_eq!(answered, back(&[("m1", 12 * 3600 - 120)]));
     world.clock.advance(answered[0].1);
-    assert_eq!(deliver(&world, &[again(&record(1, 5))]).await, back(&[("m1", 12 * 3600 - 120)]));
-    assert_eq!((world.bot.ran(), row(&world, 1).record.state), (vec![1], State::Retrying));
+    assert_eq!(
+        deliver(&world, &[again(&record(1, 5))]).await,
+        back(&[("m1", 12 * 3600 - 120)])
+    );
+    assert_eq!(
+        (world.bot.ran(), row(&world, 1).record.state),
+        (vec![1], State::Retrying)
+    );
 }

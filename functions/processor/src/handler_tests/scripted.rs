@@ -40,7 +40,10 @@ pub(super) struct ScriptedBot {
 impl ScriptedBot {
     /// One that counts in each chat's state what it has seen.
     pub(super) fn that_keeps_state() -> Self {
-        Self { keeps_state: true, ..Self::default() }
+        Self {
+            keeps_state: true,
+            ..Self::default()
+        }
     }
 
     pub(super) fn told(&self, update: i64, act: Act) {
@@ -53,12 +56,19 @@ impl ScriptedBot {
 
     /// The update ids that were run, in order.
     pub(super) fn ran(&self) -> Vec<i64> {
-        self.runs().iter().map(|run| run.key.split([':', '.']).nth(1).unwrap().parse().unwrap()).collect()
+        self.runs()
+            .iter()
+            .map(|run| run.key.split([':', '.']).nth(1).unwrap().parse().unwrap())
+            .collect()
     }
 
     fn act(&self, raw: &str) -> Option<Act> {
         let update: Value = serde_json::from_str(raw).unwrap();
-        self.acts.lock().unwrap().get(&update["update_id"].as_i64().unwrap()).cloned()
+        self.acts
+            .lock()
+            .unwrap()
+            .get(&update["update_id"].as_i64().unwrap())
+            .cloned()
     }
 }
 
@@ -68,21 +78,35 @@ pub(super) fn reply(chat: Option<i64>) -> Outcome {
 
 impl Bot for ScriptedBot {
     fn wants_state(&self, update: &Incoming) -> bool {
-        assert!(!matches!(self.act(&update.raw), Some(Act::PanicAtState)), "a private text");
+        assert!(
+            !matches!(self.act(&update.raw), Some(Act::PanicAtState)),
+            "a private text"
+        );
         self.keeps_state
     }
 
-    #[expect(clippy::manual_async_fn, reason = "one of its acts is to panic before there is a future")]
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "one of its acts is to panic before there is a future"
+    )]
     fn handle(
         &self,
         context: &Context,
         update: &Incoming,
     ) -> impl Future<Output = Result<Outcome, BotError>> + Send {
-        let run = Run { key: context.key.to_string(), attempt: context.attempt, state: context.state.clone() };
+        let run = Run {
+            key: context.key.to_string(),
+            attempt: context.attempt,
+            state: context.state.clone(),
+        };
         self.runs.lock().unwrap().push(run);
         let (act, chat) = (self.act(&update.raw), update.chat_id);
         assert!(!matches!(act, Some(Act::PanicAtOnce)), "a private text");
-        let seen = context.state.as_ref().and_then(|state| state["seen"].as_u64()).unwrap_or(0);
+        let seen = context
+            .state
+            .as_ref()
+            .and_then(|state| state["seen"].as_u64())
+            .unwrap_or(0);
         let keeps_state = self.keeps_state;
         async move {
             match act {
@@ -93,7 +117,11 @@ impl Bot for ScriptedBot {
                 Some(Act::PanicAtOnce | Act::PanicAtState) | None => {}
             }
             let outcome = reply(chat);
-            Ok(if keeps_state { outcome.state(json!({"seen": seen + 1})) } else { outcome })
+            Ok(if keeps_state {
+                outcome.state(json!({"seen": seen + 1}))
+            } else {
+                outcome
+            })
         }
     }
 }

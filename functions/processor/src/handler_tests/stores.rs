@@ -19,7 +19,10 @@ async fn whichever_call_fails_and_however_there_is_one_outcome_and_one_dispatch(
             let row = row(&world, 1);
             assert_eq!(row.record.state, State::Done, "{fault:?} at call {nth}");
             assert_eq!(sends(&world).len(), 1, "{fault:?} at call {nth}");
-            assert!(nth > 2 || deliveries > 1, "{fault:?} at call {nth} went unnoticed");
+            assert!(
+                nth > 2 || deliveries > 1,
+                "{fault:?} at call {nth} went unnoticed"
+            );
         }
     }
 }
@@ -29,7 +32,10 @@ async fn a_commit_whose_answer_was_lost_is_not_run_again() {
     let world = world();
     world.inbox.fail_call(2, Fault::AnswerLost);
     assert_eq!(deliver(&world, &[record(1, 5)]).await, back(&[("m1", 5)]));
-    assert_eq!((row(&world, 1).record.state, sends(&world).len()), (State::Done, 0));
+    assert_eq!(
+        (row(&world, 1).record.state, sends(&world).len()),
+        (State::Done, 0)
+    );
     assert_eq!(deliver(&world, &[again(&record(1, 5))]).await, back(NONE));
     assert_eq!((world.bot.ran(), sends(&world).len()), (vec![1], 1));
 }
@@ -52,7 +58,13 @@ async fn a_table_that_is_away_burns_no_attempt_and_runs_no_bot() {
 async fn a_dead_letter_that_cannot_be_written_now_is_not_lost() {
     for fault in [Fault::Unavailable, Fault::NeverArrived, Fault::AnswerLost] {
         let world = world();
-        world.bot.told(1, Act::Fail(penstock_bot::BotError::Permanent { code: "no", message: String::new() }));
+        world.bot.told(
+            1,
+            Act::Fail(penstock_bot::BotError::Permanent {
+                code: "no",
+                message: String::new(),
+            }),
+        );
         world.inbox.fail_call(2, fault);
         deliver_until_done(&world, &record(1, 5)).await;
         let row = row(&world, 1);
@@ -67,7 +79,10 @@ async fn an_outcome_that_the_table_will_never_take_is_parked_at_once_and_its_gro
     world.inbox.fail_call(2, Fault::Rejected);
     assert_eq!(deliver(&world, &[record(1, 5), record(2, 5)]).await, back(NONE));
     let row = row(&world, 1);
-    assert_eq!((row.record.state, row.record.tries[0].code.as_str()), (State::Dead, "invalid_calls"));
+    assert_eq!(
+        (row.record.state, row.record.tries[0].code.as_str()),
+        (State::Dead, "invalid_calls")
+    );
     assert_eq!(super::row(&world, 2).record.state, State::Done);
 }
 
@@ -81,7 +96,12 @@ impl Inbox for Meddled {
     async fn claim(&self, subject: &Subject, request: &ClaimRequest) -> Result<Claim, PortError> {
         self.ledger.claim(subject, request).await
     }
-    async fn take_over(&self, subject: &Subject, request: &ClaimRequest, seen: Fence) -> Result<TakeOver, PortError> {
+    async fn take_over(
+        &self,
+        subject: &Subject,
+        request: &ClaimRequest,
+        seen: Fence,
+    ) -> Result<TakeOver, PortError> {
         self.ledger.take_over(subject, request, seen).await
     }
     async fn commit(
@@ -91,7 +111,9 @@ impl Inbox for Meddled {
         commit: &Commit,
         now: Timestamp,
     ) -> Result<Commitment, PortError> {
-        let left = self.conflicts.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        let left = self
+            .conflicts
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         let mut commit = commit.clone();
         if let (Ok(_), Some(state)) = (left, &mut commit.state) {
             state.read_version += 1;
@@ -127,7 +149,13 @@ impl Inbox for Meddled {
 
 fn meddled(conflicts: u32) -> Processor<Meddled, ScriptedBot> {
     let ledger = FakeLedger::new(RETENTION);
-    processor(Meddled { ledger, conflicts: AtomicU32::new(conflicts) }, ScriptedBot::that_keeps_state())
+    processor(
+        Meddled {
+            ledger,
+            conflicts: AtomicU32::new(conflicts),
+        },
+        ScriptedBot::that_keeps_state(),
+    )
 }
 
 #[tokio::test]
@@ -135,7 +163,10 @@ async fn an_update_whose_chat_state_changed_meanwhile_is_run_again_at_once_and_b
     let world = meddled(3);
     assert_eq!(deliver(&world, &[record(1, 5)]).await, back(NONE));
     let row = world.inbox.ledger.row(&key(1)).unwrap();
-    assert_eq!((row.record.state, row.record.attempts, row.record.tries.len()), (State::Done, 1, 0));
+    assert_eq!(
+        (row.record.state, row.record.attempts, row.record.tries.len()),
+        (State::Done, 1, 0)
+    );
     assert_eq!(world.bot.ran(), [1, 1, 1, 1]);
     assert!(world.bot.runs().iter().all(|run| run.attempt == 1));
     assert_eq!(world.outbound.messages().len(), 1);
@@ -146,7 +177,10 @@ async fn the_fourth_conflict_in_a_row_is_a_failed_try() {
     let world = meddled(4);
     assert_eq!(deliver(&world, &[record(1, 5)]).await, back(&[("m1", 2)]));
     let row = world.inbox.ledger.row(&key(1)).unwrap();
-    assert_eq!((row.record.state, row.record.tries[0].code.as_str()), (State::Retrying, "state_conflict"));
+    assert_eq!(
+        (row.record.state, row.record.tries[0].code.as_str()),
+        (State::Retrying, "state_conflict")
+    );
     assert_eq!(world.bot.ran().len(), 4);
     world.clock.advance(Duration::from_secs(2));
     assert_eq!(deliver(&world, &[again(&record(1, 5))]).await, back(NONE));
@@ -165,13 +199,30 @@ impl penstock_ports::Clock for RuntimeClock {
 /// Four runs of a slow handler would outlast the lease and the function.
 #[tokio::test(start_paused = true)]
 async fn a_slow_update_is_not_run_again_when_its_lease_could_end_meanwhile() {
-    let Deps { inbox, updates, outbound, bot, draw, .. } = meddled(4);
+    let Deps {
+        inbox,
+        updates,
+        outbound,
+        bot,
+        draw,
+        ..
+    } = meddled(4);
     bot.told(1, Act::Work(Duration::from_secs(7)));
     let clock = RuntimeClock(tokio::time::Instant::now());
-    let deps = Deps { inbox, updates, outbound, bot, clock, draw };
+    let deps = Deps {
+        inbox,
+        updates,
+        outbound,
+        bot,
+        clock,
+        draw,
+    };
     let response = handle(&deps, &[record(1, 5)], &PLENTY).await;
     assert_eq!(response.batch_item_failures.len(), 1);
     assert_eq!(deps.bot.ran(), [1]);
     let record = deps.inbox.ledger.record(&key(1)).unwrap();
-    assert_eq!((record.state, record.tries[0].code.as_str()), (State::Retrying, "state_conflict"));
+    assert_eq!(
+        (record.state, record.tries[0].code.as_str()),
+        (State::Retrying, "state_conflict")
+    );
 }

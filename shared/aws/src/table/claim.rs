@@ -39,15 +39,24 @@ pub(crate) fn subject_values(write: Write, subject: &Subject, redrive: u32, expi
 impl Ledger {
     fn lease(&self, subject: &Subject, request: &ClaimRequest) -> Write {
         let expires_at = self.retention.expires_at(1, request.now);
-        subject_values(Write::to(update_pk(&subject.key), "LEDGER"), subject, request.redrive, expires_at)
-            .text("digest", request.digest.to_string())
-            .text("processing", "processing")
-            .text("owner", request.owner.0.as_str())
-            .number("lease_until", request.lease_until)
-            .number("one", 1)
+        subject_values(
+            Write::to(update_pk(&subject.key), "LEDGER"),
+            subject,
+            request.redrive,
+            expires_at,
+        )
+        .text("digest", request.digest.to_string())
+        .text("processing", "processing")
+        .text("owner", request.owner.0.as_str())
+        .number("lease_until", request.lease_until)
+        .number("one", 1)
     }
 
-    pub(crate) async fn claim_update(&self, subject: &Subject, request: &ClaimRequest) -> Result<Claim, PortError> {
+    pub(crate) async fn claim_update(
+        &self,
+        subject: &Subject,
+        request: &ClaimRequest,
+    ) -> Result<Claim, PortError> {
         const OPERATION: &str = "ledger.claim";
         // A record that was filed without a claim has no digest.
         let claimable = "attribute_not_exists(pk) OR (#expires_at >= :now_s AND #redrive = :redrive \
@@ -70,7 +79,9 @@ impl Ledger {
         let written = self.write(OPERATION, write, ReturnValue::UpdatedNew).await?;
         point("ledger.claim.after");
         let existing = match written {
-            Written::Applied(updated) => return acquired(OPERATION, &request.owner, &updated).map(Claim::Acquired),
+            Written::Applied(updated) => {
+                return acquired(OPERATION, &request.owner, &updated).map(Claim::Acquired);
+            }
             Written::Refused(existing) => existing.ok_or(PortError::Unavailable {
                 operation: OPERATION,
                 // Refused without an item: it was there and went in between. The next delivery sees it absent.
@@ -84,13 +95,22 @@ impl Ledger {
         let refusal = judge_refusal(&record, request);
         if let Refusal::Mine { attempts, fence } = refusal {
             let owner = request.owner.clone();
-            return Ok(Claim::Acquired(ClaimAs { owner, fence, attempt: attempts }));
+            return Ok(Claim::Acquired(ClaimAs {
+                owner,
+                fence,
+                attempt: attempts,
+            }));
         }
         Ok(Claim::Refused(refusal, Box::new(record)))
     }
 
     /// The record outlived its life but not yet the table's cleaning: begin anew. The fence never goes down.
-    async fn claim_expired(&self, subject: &Subject, request: &ClaimRequest, seen: Fence) -> Result<Claim, PortError> {
+    async fn claim_expired(
+        &self,
+        subject: &Subject,
+        request: &ClaimRequest,
+        seen: Fence,
+    ) -> Result<Claim, PortError> {
         const OPERATION: &str = "ledger.claim_expired";
         let write = self
             .lease(subject, request)
@@ -110,13 +130,18 @@ impl Ledger {
             Written::Refused(Some(existing)) => {
                 let record = read_record(OPERATION, &existing)?;
                 match judge_refusal(&record, request) {
-                    Refusal::Mine { attempts, fence } => {
-                        Ok(Claim::Acquired(ClaimAs { owner: request.owner.clone(), fence, attempt: attempts }))
-                    }
+                    Refusal::Mine { attempts, fence } => Ok(Claim::Acquired(ClaimAs {
+                        owner: request.owner.clone(),
+                        fence,
+                        attempt: attempts,
+                    })),
                     refusal => Ok(Claim::Refused(refusal, Box::new(record))),
                 }
             }
-            Written::Refused(None) => Err(PortError::Unavailable { operation: OPERATION, code: "gone".to_owned() }),
+            Written::Refused(None) => Err(PortError::Unavailable {
+                operation: OPERATION,
+                code: "gone".to_owned(),
+            }),
         }
     }
 
@@ -140,13 +165,17 @@ impl Ledger {
         let written = self.write(OPERATION, write, ReturnValue::UpdatedNew).await?;
         point("ledger.take_over.after");
         match written {
-            Written::Applied(updated) => acquired(OPERATION, &request.owner, &updated).map(TakeOver::Acquired),
+            Written::Applied(updated) => {
+                acquired(OPERATION, &request.owner, &updated).map(TakeOver::Acquired)
+            }
             Written::Refused(Some(existing)) => {
                 let record = read_record(OPERATION, &existing)?;
                 Ok(match judge_refusal(&record, request) {
-                    Refusal::Mine { attempts, fence } => {
-                        TakeOver::Acquired(ClaimAs { owner: request.owner.clone(), fence, attempt: attempts })
-                    }
+                    Refusal::Mine { attempts, fence } => TakeOver::Acquired(ClaimAs {
+                        owner: request.owner.clone(),
+                        fence,
+                        attempt: attempts,
+                    }),
                     _ => TakeOver::Lost,
                 })
             }

@@ -38,7 +38,9 @@ pub(crate) fn landed(
     claim: &ClaimAs,
     state: State,
 ) -> Result<bool, PortError> {
-    let Some(existing) = existing else { return Ok(false) };
+    let Some(existing) = existing else {
+        return Ok(false);
+    };
     let record = read_record(operation, existing)?;
     Ok(record.state == state && record.fence == claim.fence && record.owner.as_ref() == Some(&claim.owner))
 }
@@ -46,8 +48,11 @@ pub(crate) fn landed(
 impl Ledger {
     fn done(&self, subject: &Subject, claim: &ClaimAs, commit: &Commit, now: Timestamp) -> Write {
         let open = u32::try_from(commit.intents.len()).unwrap_or(u32::MAX);
-        let intents: HashMap<_, _> =
-            commit.intents.iter().map(|intent| (intent.n.to_string(), write_intent(intent))).collect();
+        let intents: HashMap<_, _> = commit
+            .intents
+            .iter()
+            .map(|intent| (intent.n.to_string(), write_intent(intent)))
+            .collect();
         claimed(Write::to(update_pk(&subject.key), "LEDGER"), claim)
             .text("done", "done")
             .value("intents", AttributeValue::M(intents))
@@ -78,14 +83,23 @@ impl Ledger {
                     Written::Refused(existing) => Some((existing, false)),
                 }
             }
-            Some(state) => self.commit_with_state(OPERATION, subject, claim, commit, state, now).await?,
+            Some(state) => {
+                self.commit_with_state(OPERATION, subject, claim, commit, state, now)
+                    .await?
+            }
         };
         point("ledger.commit.after");
-        let Some((existing, state_conflict)) = refused else { return Ok(Commitment::Done) };
+        let Some((existing, state_conflict)) = refused else {
+            return Ok(Commitment::Done);
+        };
         if landed(OPERATION, existing.as_ref(), claim, State::Done)? {
             return Ok(Commitment::Done);
         }
-        Ok(if state_conflict { Commitment::StateConflict } else { Commitment::LeaseLost })
+        Ok(if state_conflict {
+            Commitment::StateConflict
+        } else {
+            Commitment::LeaseLost
+        })
     }
 
     /// Outcome and chat state in one transaction. Gives back what refused it: the ledger item, and whether only the
@@ -105,7 +119,10 @@ impl Ledger {
             source: Box::new(error),
         };
         let table = self.table.as_ref();
-        let outcome = self.done(subject, claim, commit, now).into_transact(table).map_err(rejected)?;
+        let outcome = self
+            .done(subject, claim, commit, now)
+            .into_transact(table)
+            .map_err(rejected)?;
         let put = state_put(table, subject, state, now).map_err(rejected)?;
         let answer = self
             .client
@@ -146,7 +163,10 @@ impl Ledger {
             Verdict::Dead { raw, failure } => {
                 let expires_at = self.retention.expires_at(1, now);
                 let stored = self.store_raw(&subject.key, raw, expires_at).await?;
-                (kill(write, subject, &stored, failure, expires_at, now), State::Dead)
+                (
+                    kill(write, subject, &stored, failure, expires_at, now),
+                    State::Dead,
+                )
             }
         };
         point("ledger.settle.before");
@@ -189,7 +209,10 @@ fn state_put(
 /// other parameters, the time included. At most 36 characters.
 fn request_token(claim: &ClaimAs, commit: &Commit, now: Timestamp) -> String {
     let text = format!("{claim:?}|{commit:?}|{now}");
-    Sha256::digest(text.as_bytes())[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(text.as_bytes())[..16]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Reads a cancelled transaction: the ledger item if it refused, and whether only the chat state did.
@@ -198,22 +221,34 @@ fn cancelled(
     error: SdkError<TransactWriteItemsError, HttpResponse>,
 ) -> Result<(Option<Item>, bool), PortError> {
     const REFUSED: &str = "ConditionalCheckFailed";
-    let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error() else {
+    let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error()
+    else {
         return Err(port_error(operation, error));
     };
     let mut reasons = cancelled.cancellation_reasons().iter();
     let (ledger, state) = (reasons.next(), reasons.next());
     let code = |reason: Option<&aws_sdk_dynamodb::types::CancellationReason>| {
-        reason.and_then(|reason| reason.code()).unwrap_or("None").to_owned()
+        reason
+            .and_then(|reason| reason.code())
+            .unwrap_or("None")
+            .to_owned()
     };
     match (code(ledger).as_str(), code(state).as_str()) {
         (REFUSED, _) => Ok((ledger.and_then(|reason| reason.item().cloned()), false)),
         (_, REFUSED) => Ok((None, true)),
-        ("ValidationError", _) | (_, "ValidationError") => {
-            Err(PortError::Rejected { operation, code: "ValidationError".to_owned(), source: Box::new(error) })
-        }
+        ("ValidationError", _) | (_, "ValidationError") => Err(PortError::Rejected {
+            operation,
+            code: "ValidationError".to_owned(),
+            source: Box::new(error),
+        }),
         // TransactionConflict, throttling: not now.
-        (first, "None") => Err(PortError::Unavailable { operation, code: first.to_owned() }),
-        (_, second) => Err(PortError::Unavailable { operation, code: second.to_owned() }),
+        (first, "None") => Err(PortError::Unavailable {
+            operation,
+            code: first.to_owned(),
+        }),
+        (_, second) => Err(PortError::Unavailable {
+            operation,
+            code: second.to_owned(),
+        }),
     }
 }

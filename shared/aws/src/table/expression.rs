@@ -31,7 +31,13 @@ pub(crate) enum Written {
 
 impl Write {
     pub(crate) fn to(pk: String, sk: &'static str) -> Self {
-        Self { pk, sk, update: String::new(), condition: String::new(), values: HashMap::new() }
+        Self {
+            pk,
+            sk,
+            update: String::new(),
+            condition: String::new(),
+            values: HashMap::new(),
+        }
     }
 
     pub(crate) fn update(mut self, update: &str) -> Self {
@@ -58,7 +64,10 @@ impl Write {
     }
 
     fn names(&self) -> HashMap<String, String> {
-        aliases(&self.update).chain(aliases(&self.condition)).map(|alias| (format!("#{alias}"), named(alias))).collect()
+        aliases(&self.update)
+            .chain(aliases(&self.condition))
+            .map(|alias| (format!("#{alias}"), named(alias)))
+            .collect()
     }
 
     /// As part of a transaction.
@@ -78,7 +87,9 @@ impl Write {
 
 fn aliases(expression: &str) -> impl Iterator<Item = &str> {
     expression.split('#').skip(1).map(|rest| {
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .unwrap_or(rest.len());
         &rest[..end]
     })
 }
@@ -126,8 +137,14 @@ fn written(
         Ok(output) => Ok(Written::Applied(output.attributes.unwrap_or_default())),
         Err(SdkError::ServiceError(service)) if service.err().is_conditional_check_failed_exception() => {
             match service.into_err() {
-                UpdateItemError::ConditionalCheckFailedException(refused) => Ok(Written::Refused(refused.item)),
-                other => Err(PortError::Rejected { operation, code: String::new(), source: Box::new(other) }),
+                UpdateItemError::ConditionalCheckFailedException(refused) => {
+                    Ok(Written::Refused(refused.item))
+                }
+                other => Err(PortError::Rejected {
+                    operation,
+                    code: String::new(),
+                    source: Box::new(other),
+                }),
             }
         }
         Err(error) => Err(port_error(operation, error)),
@@ -145,7 +162,16 @@ mod tests {
             .condition("#owner = :me AND (#expires_at>:now)");
         let mut names: Vec<_> = write.names().into_iter().collect();
         names.sort();
-        let expected = [("#expires_at", "expires_at"), ("#i3", "3"), ("#intents", "intents"), ("#owner", "owner"), ("#state", "state")];
-        assert_eq!(names, expected.map(|(alias, name)| (alias.to_owned(), name.to_owned())));
+        let expected = [
+            ("#expires_at", "expires_at"),
+            ("#i3", "3"),
+            ("#intents", "intents"),
+            ("#owner", "owner"),
+            ("#state", "state"),
+        ];
+        assert_eq!(
+            names,
+            expected.map(|(alias, name)| (alias.to_owned(), name.to_owned()))
+        );
     }
 }

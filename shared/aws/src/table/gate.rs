@@ -17,7 +17,13 @@ const CELL_MILLIS: u32 = 33;
 const GATE_LIFE: Duration = Duration::from_secs(2 * 86_400);
 
 impl Ledger {
-    pub(crate) async fn hold(&self, bot: BotId, chat: &str, until: Timestamp, now: Timestamp) -> Result<(), PortError> {
+    pub(crate) async fn hold(
+        &self,
+        bot: BotId,
+        chat: &str,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), PortError> {
         let write = Write::to(chat_pk(bot, chat), "GATE")
             .number("v", ITEM_VERSION)
             .number("until", until)

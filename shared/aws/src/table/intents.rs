@@ -20,7 +20,11 @@ use super::{Item, Ledger, attention_pk, attention_sk, item, read_record, update_
 use crate::hooks::point;
 
 impl Ledger {
-    pub(crate) async fn start_intent(&self, key: &LedgerKey, claim: &IntentClaim) -> Result<IntentStart, PortError> {
+    pub(crate) async fn start_intent(
+        &self,
+        key: &LedgerKey,
+        claim: &IntentClaim,
+    ) -> Result<IntentStart, PortError> {
         const OPERATION: &str = "ledger.start_intent";
         let intent = format!("#intents.#i{}", claim.n);
         let free = claim.previous.map(|previous| {
@@ -49,7 +53,11 @@ impl Ledger {
         point("ledger.start_intent.before");
         // What a person has sent again stays in the index until now.
         let is_resent = claim.resend > 0;
-        let returned = if is_resent { ReturnValue::AllNew } else { ReturnValue::UpdatedNew };
+        let returned = if is_resent {
+            ReturnValue::AllNew
+        } else {
+            ReturnValue::UpdatedNew
+        };
         let written = self.write(OPERATION, write, returned).await?;
         point("ledger.start_intent.after");
         match written {
@@ -60,12 +68,18 @@ impl Ledger {
                 let attempt = item::map(&updated, "intents")
                     .and_then(|intents| item::map(intents, &claim.n.to_string()))
                     .and_then(|intent| item::number(intent, "attempts"))
-                    .ok_or(PortError::Unreadable { operation: OPERATION, what: "attempts" })?;
+                    .ok_or(PortError::Unreadable {
+                        operation: OPERATION,
+                        what: "attempts",
+                    })?;
                 Ok(IntentStart::Acquired { attempt })
             }
             Written::Refused(existing) => {
-                let record = existing.map(|existing| read_record(OPERATION, &existing)).transpose()?;
-                let live = record.filter(|record| record.expires_at >= claim.now.as_millis().div_euclid(1000));
+                let record = existing
+                    .map(|existing| read_record(OPERATION, &existing))
+                    .transpose()?;
+                let live =
+                    record.filter(|record| record.expires_at >= claim.now.as_millis().div_euclid(1000));
                 Ok(match judge_refusal(live.as_ref(), claim) {
                     IntentRefusal::Mine { attempts } => IntentStart::Acquired { attempt: attempts },
                     refusal => IntentStart::Refused(refusal),
@@ -76,12 +90,18 @@ impl Ledger {
 
     pub(crate) async fn settle_intent(&self, settlement: &IntentSettlement) -> Result<bool, PortError> {
         const OPERATION: &str = "ledger.settle_intent";
-        let IntentSettlement { key, of, settle, now, .. } = settlement;
+        let IntentSettlement {
+            key, of, settle, now, ..
+        } = settlement;
         let closes = matches!(settle, SettleAs::Sent { .. } | SettleAs::Failed { .. });
         let write = self.settling_write(settlement, closes);
         point("ledger.settle_intent.before");
         let is_one_of_many = closes && *of > 1;
-        let returned = if is_one_of_many { ReturnValue::AllNew } else { ReturnValue::None };
+        let returned = if is_one_of_many {
+            ReturnValue::AllNew
+        } else {
+            ReturnValue::None
+        };
         let written = self.write(OPERATION, write, returned).await?;
         point("ledger.settle_intent.after");
         let record = match written {
@@ -99,7 +119,14 @@ impl Ledger {
     }
 
     fn settling_write(&self, settlement: &IntentSettlement, closes: bool) -> Write {
-        let IntentSettlement { key, n, of, owner, settle, now } = settlement;
+        let IntentSettlement {
+            key,
+            n,
+            of,
+            owner,
+            settle,
+            now,
+        } = settlement;
         let intent = format!("#intents.#i{n}");
         let write = Write::to(update_pk(key), "LEDGER").text("sending", "sending");
         let (write, holds) = match owner {
@@ -129,9 +156,15 @@ impl Ledger {
                     write = write.number("message_id", message_id);
                 }
             }
-            SettleAs::Retry { next_at, burned, failure } => {
+            SettleAs::Retry {
+                next_at,
+                burned,
+                failure,
+            } => {
                 set += &format!(", {intent}.#next_at = :next_at, {intent}.#failure = :failure");
-                write = write.number("next_at", next_at).value("failure", write_failure(failure));
+                write = write
+                    .number("next_at", next_at)
+                    .value("failure", write_failure(failure));
                 if !burned {
                     set += &format!(", {intent}.#attempts = {intent}.#attempts - :one");
                     write = write.number("one", 1);
@@ -171,7 +204,8 @@ impl Ledger {
             .condition("#open = :zero");
         point("ledger.shorten_life.before");
         // Refused: something was opened again in between, and that needs the long life.
-        self.write("ledger.shorten_life", write, ReturnValue::None).await?;
+        self.write("ledger.shorten_life", write, ReturnValue::None)
+            .await?;
         point("ledger.shorten_life.after");
         Ok(())
     }
@@ -199,5 +233,11 @@ fn had_landed(existing: &Item, settlement: &IntentSettlement) -> bool {
 
 /// The bot is the first part of every key.
 fn bot_of(key: &LedgerKey) -> BotId {
-    BotId(key.as_str().split(':').next().and_then(|bot| bot.parse().ok()).unwrap_or(0))
+    BotId(
+        key.as_str()
+            .split(':')
+            .next()
+            .and_then(|bot| bot.parse().ok())
+            .unwrap_or(0),
+    )
 }

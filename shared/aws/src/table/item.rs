@@ -8,11 +8,15 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use super::Item;
 
 pub(crate) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
-    item.get(name).and_then(|value| value.as_s().ok()).map(String::as_str)
+    item.get(name)
+        .and_then(|value| value.as_s().ok())
+        .map(String::as_str)
 }
 
 pub(crate) fn number<T: FromStr>(item: &Item, name: &str) -> Option<T> {
-    item.get(name).and_then(|value| value.as_n().ok()).and_then(|digits| digits.parse().ok())
+    item.get(name)
+        .and_then(|value| value.as_n().ok())
+        .and_then(|digits| digits.parse().ok())
 }
 
 pub(crate) fn map<'a>(item: &'a Item, name: &str) -> Option<&'a Item> {
@@ -20,7 +24,9 @@ pub(crate) fn map<'a>(item: &'a Item, name: &str) -> Option<&'a Item> {
 }
 
 pub(crate) fn list<'a>(item: &'a Item, name: &str) -> &'a [AttributeValue] {
-    item.get(name).and_then(|value| value.as_l().ok()).map_or(&[], Vec::as_slice)
+    item.get(name)
+        .and_then(|value| value.as_l().ok())
+        .map_or(&[], Vec::as_slice)
 }
 
 pub(crate) fn s(text: impl Into<String>) -> AttributeValue {
@@ -32,5 +38,8 @@ pub(crate) fn n(number: impl ToString) -> AttributeValue {
 }
 
 pub(crate) fn m<const N: usize>(entries: [(&str, AttributeValue); N]) -> Item {
-    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<HashMap<_, _>>()
+    entries
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect::<HashMap<_, _>>()
 }

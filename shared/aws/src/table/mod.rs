@@ -17,13 +17,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use penstock_domain::failure::Failure;
 use penstock_domain::ids::{BotId, LedgerKey};
 use penstock_domain::ledger::{ClaimRequest, Fence, Record, Retention};
 use penstock_domain::time::Timestamp;
-use penstock_domain::failure::Failure;
 use penstock_ports::{
-    Claim, ClaimAs, Commit, Commitment, Filed, Inbox, IntentSettlement, IntentStart, Outbox, PortError, Subject,
-    TakeOver, Verdict,
+    Claim, ClaimAs, Commit, Commitment, Filed, Inbox, IntentSettlement, IntentStart, Outbox, PortError,
+    Subject, TakeOver, Verdict,
 };
 
 use crate::error::port_error;
@@ -50,7 +50,11 @@ impl Ledger {
     /// The table of that name.
     #[must_use]
     pub fn new(client: aws_sdk_dynamodb::Client, table: &str, retention: Retention) -> Self {
-        Self { client, table: table.into(), retention }
+        Self {
+            client,
+            table: table.into(),
+            retention,
+        }
     }
 
     async fn get(&self, operation: &'static str, pk: String, sk: &str) -> Result<Option<Item>, PortError> {
@@ -90,7 +94,12 @@ impl Inbox for Ledger {
         self.claim_update(subject, request).await
     }
 
-    async fn take_over(&self, subject: &Subject, request: &ClaimRequest, seen: Fence) -> Result<TakeOver, PortError> {
+    async fn take_over(
+        &self,
+        subject: &Subject,
+        request: &ClaimRequest,
+        seen: Fence,
+    ) -> Result<TakeOver, PortError> {
         self.take_over_update(subject, request, seen).await
     }
 
@@ -132,9 +141,16 @@ impl Inbox for Ledger {
 
     async fn chat_state(&self, bot: BotId, chat: &str) -> Result<Option<(String, u64)>, PortError> {
         const OPERATION: &str = "ledger.chat_state";
-        let Some(item) = self.get(OPERATION, chat_pk(bot, chat), "STATE").await? else { return Ok(None) };
-        let unreadable = |what| PortError::Unreadable { operation: OPERATION, what };
-        let state = item::text(&item, "state").ok_or_else(|| unreadable("state"))?.to_owned();
+        let Some(item) = self.get(OPERATION, chat_pk(bot, chat), "STATE").await? else {
+            return Ok(None);
+        };
+        let unreadable = |what| PortError::Unreadable {
+            operation: OPERATION,
+            what,
+        };
+        let state = item::text(&item, "state")
+            .ok_or_else(|| unreadable("state"))?
+            .to_owned();
         let version = item::number(&item, "version").ok_or_else(|| unreadable("version"))?;
         Ok(Some((state, version)))
     }
@@ -153,11 +169,22 @@ impl Outbox for Ledger {
         self.settle_intent(settlement).await
     }
 
-    async fn hold_chat(&self, bot: BotId, chat: &str, until: Timestamp, now: Timestamp) -> Result<(), PortError> {
+    async fn hold_chat(
+        &self,
+        bot: BotId,
+        chat: &str,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), PortError> {
         self.hold(bot, chat, until, now).await
     }
 
-    async fn debit_bot(&self, bot: BotId, cells: u32, now: Timestamp) -> Result<std::time::Duration, PortError> {
+    async fn debit_bot(
+        &self,
+        bot: BotId,
+        cells: u32,
+        now: Timestamp,
+    ) -> Result<std::time::Duration, PortError> {
         self.debit(bot, cells, now).await
     }
 }

@@ -50,7 +50,11 @@ pub(crate) struct StoredRaw {
 
 impl StoredRaw {
     fn inline(packed: AttributeValue) -> Self {
-        Self { inline: Some(packed), rows: 0, set: String::new() }
+        Self {
+            inline: Some(packed),
+            rows: 0,
+            set: String::new(),
+        }
     }
 }
 
@@ -60,7 +64,12 @@ fn row_sk(set: &str, index: usize) -> String {
 
 impl Ledger {
     /// Stores the rows of a body that does not fit, before the transition that needs them.
-    pub(crate) async fn store_raw(&self, key: &LedgerKey, raw: &str, expires_at: i64) -> Result<StoredRaw, PortError> {
+    pub(crate) async fn store_raw(
+        &self,
+        key: &LedgerKey,
+        raw: &str,
+        expires_at: i64,
+    ) -> Result<StoredRaw, PortError> {
         let packed = pack(raw);
         let bytes = match &packed {
             AttributeValue::B(blob) => blob.as_ref(),
@@ -89,7 +98,11 @@ impl Ledger {
                 .map_err(|error| port_error("ledger.store_raw", error))?;
             point("ledger.raw.after");
         }
-        Ok(StoredRaw { inline: None, rows, set })
+        Ok(StoredRaw {
+            inline: None,
+            rows,
+            set,
+        })
     }
 
     /// The raw body of a dead letter, from its record or its rows; `None` if the record holds none.
@@ -98,8 +111,13 @@ impl Ledger {
     /// [`PortError::Unreadable`] if rows are missing or do not fit together.
     pub async fn raw_body(&self, key: &LedgerKey) -> Result<Option<String>, PortError> {
         const OPERATION: &str = "ledger.raw_body";
-        let unreadable = |what| PortError::Unreadable { operation: OPERATION, what };
-        let Some(record) = self.get(OPERATION, update_pk(key), "LEDGER").await? else { return Ok(None) };
+        let unreadable = |what| PortError::Unreadable {
+            operation: OPERATION,
+            what,
+        };
+        let Some(record) = self.get(OPERATION, update_pk(key), "LEDGER").await? else {
+            return Ok(None);
+        };
         if let Some(inline) = record.get("raw") {
             return unpack(inline).map(Some).ok_or_else(|| unreadable("raw"));
         }
@@ -114,10 +132,15 @@ impl Ledger {
                 .get(OPERATION, update_pk(key), &row_sk(set, index))
                 .await?
                 .ok_or_else(|| unreadable("RAW row"))?;
-            let piece = row.get("raw").and_then(|value| value.as_b().ok()).ok_or_else(|| unreadable("RAW row"))?;
+            let piece = row
+                .get("raw")
+                .and_then(|value| value.as_b().ok())
+                .ok_or_else(|| unreadable("RAW row"))?;
             bytes.extend_from_slice(piece.as_ref());
         }
-        unpack(&AttributeValue::B(Blob::new(bytes))).map(Some).ok_or_else(|| unreadable("RAW rows"))
+        unpack(&AttributeValue::B(Blob::new(bytes)))
+            .map(Some)
+            .ok_or_else(|| unreadable("RAW rows"))
     }
 }
 

@@ -24,7 +24,9 @@ pub fn read_record(operation: &'static str, stored: &Item) -> Result<Record, Por
     intents.sort_by_key(|record| record.intent.n);
     Ok(Record {
         key: LedgerKey::from_stored(item::text(stored, "key").ok_or_else(|| need("key"))?.to_owned()),
-        state: item::text(stored, "state").and_then(State::from_name).ok_or_else(|| need("state"))?,
+        state: item::text(stored, "state")
+            .and_then(State::from_name)
+            .ok_or_else(|| need("state"))?,
         redrive: item::number(stored, "redrive").unwrap_or(0),
         attempts: item::number(stored, "attempts").unwrap_or(0),
         fence: Fence(item::number(stored, "fence").ok_or_else(|| need("fence"))?),
@@ -33,7 +35,11 @@ pub fn read_record(operation: &'static str, stored: &Item) -> Result<Record, Por
         next_at: time(stored, "next_at"),
         digest: item::text(stored, "digest").and_then(UpdateDigest::parse),
         open: item::number(stored, "open").unwrap_or(0),
-        tries: item::list(stored, "tries").iter().filter_map(|entry| entry.as_m().ok()).filter_map(read_failure).collect(),
+        tries: item::list(stored, "tries")
+            .iter()
+            .filter_map(|entry| entry.as_m().ok())
+            .filter_map(read_failure)
+            .collect(),
         intents,
         expires_at: item::number(stored, "expires_at").ok_or_else(|| need("expires_at"))?,
     })

@@ -31,10 +31,15 @@ impl Audit {
     pub(super) fn of(load: &Load, replies: &[Reply]) -> Self {
         let expected: BTreeMap<i64, u32> = load.messages_by_chat().collect();
         let mut seen: BTreeMap<i64, BTreeSet<u32>> = BTreeMap::new();
-        let mut audit = Self { arrived: replies.len(), ..Self::default() };
+        let mut audit = Self {
+            arrived: replies.len(),
+            ..Self::default()
+        };
         for reply in replies {
             let numbers = numbers(&reply.text).filter(|(_, sent)| {
-                expected.get(&reply.chat).is_some_and(|most| (1..=*most).contains(sent))
+                expected
+                    .get(&reply.chat)
+                    .is_some_and(|most| (1..=*most).contains(sent))
             });
             let Some((counted, sent)) = numbers else {
                 audit.wrong += 1;
@@ -46,7 +51,10 @@ impl Audit {
             audit.doubled += usize::from(!earlier.insert(sent));
         }
         let answered = |chat: &i64| seen.get(chat).map_or(0, BTreeSet::len);
-        audit.lost = expected.iter().map(|(chat, count)| *count as usize - answered(chat)).sum();
+        audit.lost = expected
+            .iter()
+            .map(|(chat, count)| *count as usize - answered(chat))
+            .sum();
         audit
     }
 
@@ -58,7 +66,9 @@ impl Audit {
 
 /// What the example bot counted, and the number in the text that it repeats.
 fn numbers(text: &str) -> Option<(u32, u32)> {
-    let (counted, heard) = text.strip_prefix("Message ")?.split_once(" of this chat: load ")?;
+    let (counted, heard) = text
+        .strip_prefix("Message ")?
+        .split_once(" of this chat: load ")?;
     Some((counted.parse().ok()?, heard.parse().ok()?))
 }
 
@@ -77,8 +87,17 @@ mod tests {
     #[test]
     fn one_reply_each_in_order_is_clean() {
         let load = Load::new(4, 2);
-        let audit = Audit::of(&load, &replies(&load, &[(0, 1, 1), (1, 1, 1), (1, 2, 2), (0, 2, 2)]));
-        assert_eq!(audit, Audit { arrived: 4, ..Audit::default() });
+        let audit = Audit::of(
+            &load,
+            &replies(&load, &[(0, 1, 1), (1, 1, 1), (1, 2, 2), (0, 2, 2)]),
+        );
+        assert_eq!(
+            audit,
+            Audit {
+                arrived: 4,
+                ..Audit::default()
+            }
+        );
         assert!(audit.is_clean());
     }
 
@@ -86,9 +105,21 @@ mod tests {
     fn lost_doubled_late_and_wrong_replies_are_each_counted() {
         let load = Load::new(6, 2);
         let mut told = replies(&load, &[(0, 1, 1), (0, 1, 1), (1, 2, 2), (1, 1, 1), (1, 4, 3)]);
-        told.push(Reply { chat: load.chat(0), text: "Welcome.".to_owned() });
+        told.push(Reply {
+            chat: load.chat(0),
+            text: "Welcome.".to_owned(),
+        });
         let audit = Audit::of(&load, &told);
-        assert_eq!(audit, Audit { arrived: 6, lost: 2, doubled: 1, out_of_order: 1, wrong: 2 });
+        assert_eq!(
+            audit,
+            Audit {
+                arrived: 6,
+                lost: 2,
+                doubled: 1,
+                out_of_order: 1,
+                wrong: 2
+            }
+        );
         assert!(!audit.is_clean());
     }
 }

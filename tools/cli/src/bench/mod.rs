@@ -54,15 +54,24 @@ pub(crate) struct BenchArgs {
 
 fn rate(text: &str) -> Result<f64, String> {
     let rate: f64 = text.parse().map_err(|_| "give a number".to_owned())?;
-    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("give a number above 0".to_owned()) }
+    if rate.is_finite() && rate > 0.0 {
+        Ok(rate)
+    } else {
+        Err("give a number above 0".to_owned())
+    }
 }
 
 pub(crate) async fn run(args: &BenchArgs) -> Result<Ended, Failure> {
-    let exe = std::env::current_exe().context("this program's own file is not found").map_err(Failure::Usage)?;
+    let exe = std::env::current_exe()
+        .context("this program's own file is not found")
+        .map_err(Failure::Usage)?;
     let mut options = StackOptions::new(exe);
     options.time_scale = args.time_scale;
     options.synchronous_full = args.synchronous_full;
-    options.telegram = Telegram::Simulated(SimulatedTelegram { limits: Some(no_limits()), ..SimulatedTelegram::default() });
+    options.telegram = Telegram::Simulated(SimulatedTelegram {
+        limits: Some(no_limits()),
+        ..SimulatedTelegram::default()
+    });
     let stack = Box::pin(Stack::start(options)).await.map_err(Failure::usage)?;
     let report = Box::pin(measure(&stack, args)).await;
     stack.shutdown().await;
@@ -99,7 +108,11 @@ async fn measure(stack: &Stack, args: &BenchArgs) -> Result<Report, anyhow::Erro
         posted??;
     }
     let accepting = begun.elapsed();
-    print::note(&format!("{} updates accepted in {}", load.updates, figures::duration(accepting)));
+    print::note(&format!(
+        "{} updates accepted in {}",
+        load.updates,
+        figures::duration(accepting)
+    ));
     let limit = Duration::from_secs(args.idle_limit);
     if !wait_until_idle(stack, limit).await {
         return Err(crate::feed::never_idle(limit));
@@ -112,7 +125,10 @@ async fn measure(stack: &Stack, args: &BenchArgs) -> Result<Report, anyhow::Erro
 }
 
 async fn stories(stack: &Stack, load: &Load) -> Result<Vec<Story>, anyhow::Error> {
-    let ledger = stack.view().ledger().ok_or_else(|| anyhow!("the template has no table"))?;
+    let ledger = stack
+        .view()
+        .ledger()
+        .ok_or_else(|| anyhow!("the template has no table"))?;
     let bot = stack.bot_id().to_string();
     let updates: Vec<(String, i64)> = load.update_ids().map(|id| (bot.clone(), id)).collect();
     Ok(ledger.stories(&updates).await?.into_values().collect())
@@ -120,8 +136,13 @@ async fn stories(stack: &Stack, load: &Load) -> Result<Vec<Story>, anyhow::Error
 
 /// What simulated Telegram was asked to send, in order.
 fn replies(stack: &Stack) -> Result<Vec<Reply>, anyhow::Error> {
-    let sim = stack.sim().ok_or_else(|| anyhow!("this stack has no simulated telegram"))?;
-    let calls = sim.calls().into_iter().filter(|call| call.method == "sendMessage" && call.is_done());
+    let sim = stack
+        .sim()
+        .ok_or_else(|| anyhow!("this stack has no simulated telegram"))?;
+    let calls = sim
+        .calls()
+        .into_iter()
+        .filter(|call| call.method == "sendMessage" && call.is_done());
     Ok(calls
         .map(|call| Reply {
             chat: call.chat_id.unwrap_or_default(),

@@ -22,18 +22,28 @@ pub(super) struct Times {
 impl Times {
     /// From stories in a time that runs `scale` times as fast.
     pub(super) fn of(stories: &[Story], scale: f64, accepting: Duration) -> Self {
-        let first = stories.iter().filter_map(|story| story.received_at).min().unwrap_or_default();
+        let first = stories
+            .iter()
+            .filter_map(|story| story.received_at)
+            .min()
+            .unwrap_or_default();
         let since = |at: Option<i64>| {
             let stack_ms = u64::try_from(at.unwrap_or(first) - first).unwrap_or(0);
             Duration::from_millis(figures::on_the_wall(stack_ms, scale))
         };
-        let sent = stories.iter().flat_map(|story| &story.sends).filter_map(|send| send.sent_at).max();
+        let sent = stories
+            .iter()
+            .flat_map(|story| &story.sends)
+            .filter_map(|send| send.sent_at)
+            .max();
         let latencies = stories.iter().filter_map(Story::latency_ms);
         Self {
             accepting,
             processing: since(stories.iter().filter_map(|story| story.ended_at).max()),
             sending: since(sent),
-            latencies_ms: latencies.map(|stack_ms| figures::on_the_wall(stack_ms, scale)).collect(),
+            latencies_ms: latencies
+                .map(|stack_ms| figures::on_the_wall(stack_ms, scale))
+                .collect(),
         }
     }
 }
@@ -76,20 +86,42 @@ impl Report {
 
     pub(super) fn lines(&self) -> Vec<String> {
         let ms = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |ms| format!("{ms} ms"));
-        let Audit { arrived, lost, doubled, out_of_order, wrong } = self.audit;
+        let Audit {
+            arrived,
+            lost,
+            doubled,
+            out_of_order,
+            wrong,
+        } = self.audit;
         let mut told = vec![
-            format!("{} updates in {} chats, {arrived} replies", self.updates, self.chats),
+            format!(
+                "{} updates in {} chats, {arrived} replies",
+                self.updates, self.chats
+            ),
             format!(
                 "accepted {}/s  processed {}/s  sent {}/s",
                 self.accepted_per_second, self.processed_per_second, self.sent_per_second
             ),
-            format!("receive to sent: p50 {}  p99 {}", ms(self.p50_ms), ms(self.p99_ms)),
+            format!(
+                "receive to sent: p50 {}  p99 {}",
+                ms(self.p50_ms),
+                ms(self.p99_ms)
+            ),
             format!("{lost} lost  {doubled} doubled  {out_of_order} out of order  {wrong} wrong"),
         ];
         for process in &self.processes {
             let mib = |kib: u64| kib / 1024;
-            let Process { pid, name, resident_kib, peak_kib } = process;
-            told.push(format!("memory {name} ({pid}): {} MiB, at most {} MiB", mib(*resident_kib), mib(*peak_kib)));
+            let Process {
+                pid,
+                name,
+                resident_kib,
+                peak_kib,
+            } = process;
+            told.push(format!(
+                "memory {name} ({pid}): {} MiB, at most {} MiB",
+                mib(*resident_kib),
+                mib(*peak_kib)
+            ));
         }
         told
     }
@@ -102,7 +134,11 @@ mod tests {
     use super::*;
 
     fn story(received_at: i64, ended_at: i64, sent_at: i64) -> Story {
-        let send = SendStory { state: "sent".to_owned(), sent_at: Some(sent_at), ..SendStory::default() };
+        let send = SendStory {
+            state: "sent".to_owned(),
+            sent_at: Some(sent_at),
+            ..SendStory::default()
+        };
         Story {
             state: "done".to_owned(),
             received_at: Some(received_at),
@@ -118,9 +154,19 @@ mod tests {
         let times = Times::of(&stories, 20.0, Duration::from_millis(100));
         assert_eq!(times.processing, Duration::from_millis(500));
         assert_eq!(times.sending, Duration::from_secs(1));
-        let audit = Audit { arrived: 2, ..Audit::default() };
+        let audit = Audit {
+            arrived: 2,
+            ..Audit::default()
+        };
         let report = Report::new(&Load::new(2, 2), &times, audit, Vec::new());
-        assert_eq!((report.accepted_per_second, report.processed_per_second, report.sent_per_second), (20.0, 4.0, 2.0));
+        assert_eq!(
+            (
+                report.accepted_per_second,
+                report.processed_per_second,
+                report.sent_per_second
+            ),
+            (20.0, 4.0, 2.0)
+        );
         assert_eq!((report.p50_ms, report.p99_ms), (Some(200), Some(1_000)));
         assert!(report.is_good());
         assert!(report.lines()[3].starts_with("0 lost  0 doubled"));

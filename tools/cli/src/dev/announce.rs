@@ -44,7 +44,13 @@ impl Ready {
         if args.json {
             return print::json(self);
         }
-        let say = |line: &str| if args.headless { print::note(line) } else { print::data(line) };
+        let say = |line: &str| {
+            if args.headless {
+                print::note(line)
+            } else {
+                print::data(line)
+            }
+        };
         self.lines(args.headless).iter().for_each(|line| say(line));
     }
 
@@ -55,12 +61,23 @@ impl Ready {
             told.push(if self.is_simulated {
                 format!("  next   open {} and write /start", self.url)
             } else {
-                format!("  next   write /start to https://t.me/{}, and watch it at {}", self.username, self.url)
+                format!(
+                    "  next   write /start to https://t.me/{}, and watch it at {}",
+                    self.username, self.url
+                )
             });
         }
-        let kind = if self.is_simulated { "simulated" } else { "real, by long polling" };
+        let kind = if self.is_simulated {
+            "simulated"
+        } else {
+            "real, by long polling"
+        };
         told.push(format!("  bot    @{} ({kind})", self.username));
-        let life = if self.is_temporary { "removed at the end" } else { "kept; remove it to begin afresh" };
+        let life = if self.is_temporary {
+            "removed at the end"
+        } else {
+            "kept; remove it to begin afresh"
+        };
         told.push(format!("  state  {} ({life})", self.state_dir));
         if !is_headless {
             told.push("  stop   with Ctrl-C; what waits is finished at the next start".to_owned());
@@ -82,7 +99,9 @@ pub(super) async fn first_reply(logs: Logs, scale: f64, started: Instant, json: 
     loop {
         match lines.recv().await {
             Ok(line) => {
-                let Some(stack_ms) = sent_after(&line) else { continue };
+                let Some(stack_ms) = sent_after(&line) else {
+                    continue;
+                };
                 let (after, since) = (figures::on_the_wall(stack_ms, scale), millis(started.elapsed()));
                 if json {
                     print::json(&serde_json::json!({ "first_reply_ms": after, "since_start_ms": since }));
@@ -105,7 +124,10 @@ fn sent_after(line: &LogLine) -> Option<u64> {
     }
     let said: SentLine = serde_json::from_str(&line.text).ok()?;
     // A 128-bit number may be written as text.
-    let number = said.total_ms.as_u64().or_else(|| said.total_ms.as_str()?.parse().ok());
+    let number = said
+        .total_ms
+        .as_u64()
+        .or_else(|| said.total_ms.as_str()?.parse().ok());
     number.filter(|_| said.message == "sent")
 }
 
@@ -118,16 +140,28 @@ mod tests {
     use super::*;
 
     fn line(source: &str, text: &str) -> LogLine {
-        LogLine { at_ms: 0, source: source.to_owned(), instance: 1, text: text.to_owned() }
+        LogLine {
+            at_ms: 0,
+            source: source.to_owned(),
+            instance: 1,
+            text: text.to_owned(),
+        }
     }
 
     #[test]
     fn the_first_reply_is_read_from_the_senders_log() {
         let sent = r#"{"level":"INFO","message":"sent","trace_id":"x","total_ms":143}"#;
         assert_eq!(sent_after(&line("penstock-sender", sent)), Some(143));
-        assert_eq!(sent_after(&line("penstock-sender", &sent.replace("143", "\"143\""))), Some(143));
+        assert_eq!(
+            sent_after(&line("penstock-sender", &sent.replace("143", "\"143\""))),
+            Some(143)
+        );
         assert_eq!(sent_after(&line("penstock-processor", sent)), None);
-        for other in [r#"{"message":"not sent: given up","total_ms":5}"#, r#"{"message":"sent"}"#, "START RequestId"] {
+        for other in [
+            r#"{"message":"not sent: given up","total_ms":5}"#,
+            r#"{"message":"sent"}"#,
+            "START RequestId",
+        ] {
             assert_eq!(sent_after(&line("penstock-sender", other)), None);
         }
     }
@@ -146,9 +180,20 @@ mod tests {
             ready_ms: 850,
         };
         let told = ready.lines(false).join("\n");
-        assert!(told.starts_with("penstock is ready after 850 ms: http://127.0.0.1:8080/"), "{told}");
-        assert!(told.contains("open http://127.0.0.1:8080/ and write /start") && told.contains(".penstock"), "{told}");
-        let real = Ready { is_simulated: false, ..ready.clone() }.lines(false).join("\n");
+        assert!(
+            told.starts_with("penstock is ready after 850 ms: http://127.0.0.1:8080/"),
+            "{told}"
+        );
+        assert!(
+            told.contains("open http://127.0.0.1:8080/ and write /start") && told.contains(".penstock"),
+            "{told}"
+        );
+        let real = Ready {
+            is_simulated: false,
+            ..ready.clone()
+        }
+        .lines(false)
+        .join("\n");
         assert!(real.contains("https://t.me/penstock_demo_bot"), "{real}");
         assert!(!ready.lines(true).join("\n").contains("/start"));
     }

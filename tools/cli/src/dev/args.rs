@@ -132,7 +132,10 @@ impl DevArgs {
         options.log_file.clone_from(&self.log_file);
         options.telegram = match token {
             Some(token) => Telegram::Real(BridgeOptions {
-                api_root: self.api_root.clone().unwrap_or_else(|| DEFAULT_API_ROOT.to_owned()),
+                api_root: self
+                    .api_root
+                    .clone()
+                    .unwrap_or_else(|| DEFAULT_API_ROOT.to_owned()),
                 token,
                 take_over: self.take_over,
             }),
@@ -161,11 +164,16 @@ mod tests {
     }
 
     fn parse(line: &str) -> DevArgs {
-        Line::try_parse_from(line.split(' ')).map(|line| line.args).unwrap()
+        Line::try_parse_from(line.split(' '))
+            .map(|line| line.args)
+            .unwrap()
     }
 
     fn stack(line: &str, token: Option<&str>) -> Result<StackOptions, anyhow::Error> {
-        parse(line).stack(token.map(|token| BotToken::new(token.to_owned())), PathBuf::from("penstock"))
+        parse(line).stack(
+            token.map(|token| BotToken::new(token.to_owned())),
+            PathBuf::from("penstock"),
+        )
     }
 
     #[test]
@@ -182,21 +190,31 @@ mod tests {
         let options = stack(line, None).unwrap();
         assert_eq!((options.state_dir, options.listen.port()), (None, 0));
         let options = stack(&format!("{line} --state-dir here --port 81"), None).unwrap();
-        assert_eq!((options.state_dir, options.listen.port()), (Some(PathBuf::from("here")), 81));
+        assert_eq!(
+            (options.state_dir, options.listen.port()),
+            (Some(PathBuf::from("here")), 81)
+        );
     }
 
     #[test]
     fn a_token_leads_to_the_real_bot() {
         let options = stack("dev --take-over --api-root http://127.0.0.1:9", Some("1:x")).unwrap();
-        let Telegram::Real(bridge) = options.telegram else { panic!("simulated") };
-        assert_eq!((bridge.api_root.as_str(), bridge.take_over), ("http://127.0.0.1:9", true));
+        let Telegram::Real(bridge) = options.telegram else {
+            panic!("simulated")
+        };
+        assert_eq!(
+            (bridge.api_root.as_str(), bridge.take_over),
+            ("http://127.0.0.1:9", true)
+        );
     }
 
     #[test]
     fn what_needs_a_real_bot_is_refused_without_one_and_samples_are_refused_with_one() {
         let told = stack("dev --take-over", None).unwrap_err().to_string();
         assert!(told.contains("--bot-token"), "{told}");
-        let told = stack("dev --events builtin", Some("1:x")).unwrap_err().to_string();
+        let told = stack("dev --events builtin", Some("1:x"))
+            .unwrap_err()
+            .to_string();
         assert!(told.contains("leave the token away"), "{told}");
     }
 }

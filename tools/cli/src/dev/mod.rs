@@ -21,14 +21,24 @@ pub(crate) async fn run(args: &DevArgs) -> Result<Ended, Failure> {
     let started = Instant::now();
     let cases = args.events.as_ref().map(Case::all_of).transpose()?;
     let token = token::find(args).map_err(Failure::Usage)?;
-    let exe = std::env::current_exe().context("this program's own file is not found").map_err(Failure::Usage)?;
+    let exe = std::env::current_exe()
+        .context("this program's own file is not found")
+        .map_err(Failure::Usage)?;
     let options = args.stack(token, exe).map_err(Failure::Usage)?;
     // A directory that was there before may hold Updates with the samples' own ids.
-    let is_fresh = options.state_dir.as_ref().is_none_or(|directory| !directory.exists());
+    let is_fresh = options
+        .state_dir
+        .as_ref()
+        .is_none_or(|directory| !directory.exists());
     let stack = Box::pin(Stack::start(options)).await.map_err(Failure::usage)?;
     let running = RunningFile::write(stack.state_dir(), &Running::of(&stack)).map_err(Failure::Usage)?;
     let scale = stack.view().clock().scale();
-    let watching = tokio::spawn(first_reply(stack.view().logs().clone(), scale, started, args.json));
+    let watching = tokio::spawn(first_reply(
+        stack.view().logs().clone(),
+        scale,
+        started,
+        args.json,
+    ));
     Ready::of(&stack, args, started).tell(args);
     let ended = tokio::select! {
         ended = work(&stack, args, cases, is_fresh) => ended,
@@ -69,7 +79,11 @@ async fn work(
 /// The cases under ids that this stack is not likely to have seen, in the same order.
 fn renumbered(cases: Vec<Case>) -> Vec<Case> {
     let first = fresh_update_id();
-    cases.into_iter().zip(first..).map(|(case, id)| case.renumbered(id)).collect()
+    cases
+        .into_iter()
+        .zip(first..)
+        .map(|(case, id)| case.renumbered(id))
+        .collect()
 }
 
 /// Waits for Ctrl-C or SIGTERM.

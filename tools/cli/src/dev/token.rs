@@ -19,11 +19,17 @@ pub(super) fn find(args: &DevArgs) -> Result<Option<BotToken>, anyhow::Error> {
     }
     if let Some(path) = &args.bot_token_file {
         let text = std::fs::read_to_string(path).map_err(|error| {
-            anyhow!("{} cannot be read: {error}; put the bot's token into it, or use --bot-token", path.display())
+            anyhow!(
+                "{} cannot be read: {error}; put the bot's token into it, or use --bot-token",
+                path.display()
+            )
         })?;
         return checked(&text).map(Some);
     }
-    variable().filter(|text| !text.trim().is_empty()).map(|text| checked(&text)).transpose()
+    variable()
+        .filter(|text| !text.trim().is_empty())
+        .map(|text| checked(&text))
+        .transpose()
 }
 
 /// A token in the command line is in every list of processes and in the shell's history.
@@ -40,10 +46,15 @@ fn refuse_value(given: &str) -> Result<(), anyhow::Error> {
 fn prompt() -> Result<String, anyhow::Error> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        print::note("bot token from @BotFather (it is seen as you type; --bot-token-file keeps it off the screen):");
+        print::note(
+            "bot token from @BotFather (it is seen as you type; --bot-token-file keeps it off the screen):",
+        );
     }
     let mut line = String::new();
-    stdin.lock().read_line(&mut line).map_err(|error| anyhow!("no token could be read: {error}"))?;
+    stdin
+        .lock()
+        .read_line(&mut line)
+        .map_err(|error| anyhow!("no token could be read: {error}"))?;
     Ok(line)
 }
 
@@ -62,7 +73,10 @@ fn checked(text: &str) -> Result<BotToken, anyhow::Error> {
     Ok(BotToken::new(text.to_owned()))
 }
 
-#[expect(clippy::disallowed_methods, reason = "the one variable that this program reads itself: never an argument")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one variable that this program reads itself: never an argument"
+)]
 fn variable() -> Option<String> {
     std::env::var(VARIABLE).ok()
 }
@@ -75,17 +89,32 @@ mod tests {
     fn a_token_as_a_value_is_refused_with_the_other_ways() {
         let secret = "123456:AAAAAAAAAAAAAAAAAAAAAAAA";
         let told = refuse_value(secret).unwrap_err().to_string();
-        assert!(told.contains("--bot-token-file") && told.contains(VARIABLE), "{told}");
+        assert!(
+            told.contains("--bot-token-file") && told.contains(VARIABLE),
+            "{told}"
+        );
         assert!(!told.contains(secret), "{told}");
         assert!(refuse_value("").is_ok());
     }
 
     #[test]
     fn only_what_looks_like_a_token_is_taken_and_it_is_never_repeated() {
-        assert_eq!(checked(" 123456:AAAAAAAAAAAAAAAAAAAAAA_-\n").unwrap().reveal(), "123456:AAAAAAAAAAAAAAAAAAAAAA_-");
-        for wrong in ["", "hello", "x:AAAAAAAAAAAAAAAAAAAAAAAA", "12:short", "12:AAAAAAAAAAAAAAAAAAAA AAAA"] {
+        assert_eq!(
+            checked(" 123456:AAAAAAAAAAAAAAAAAAAAAA_-\n").unwrap().reveal(),
+            "123456:AAAAAAAAAAAAAAAAAAAAAA_-"
+        );
+        for wrong in [
+            "",
+            "hello",
+            "x:AAAAAAAAAAAAAAAAAAAAAAAA",
+            "12:short",
+            "12:AAAAAAAAAAAAAAAAAAAA AAAA",
+        ] {
             let told = checked(wrong).unwrap_err().to_string();
-            assert!(told.contains("@BotFather") && (wrong.is_empty() || !told.contains(wrong)), "{told}");
+            assert!(
+                told.contains("@BotFather") && (wrong.is_empty() || !told.contains(wrong)),
+                "{told}"
+            );
         }
     }
 }

@@ -67,22 +67,49 @@ mod tests {
     use super::*;
 
     fn story(state: &str, sends: &[&str]) -> Story {
-        let send = |state: &&str| SendStory { state: (*state).to_owned(), ..SendStory::default() };
-        Story { state: state.to_owned(), sends: sends.iter().map(send).collect(), ..Story::default() }
+        let send = |state: &&str| SendStory {
+            state: (*state).to_owned(),
+            ..SendStory::default()
+        };
+        Story {
+            state: state.to_owned(),
+            sends: sends.iter().map(send).collect(),
+            ..Story::default()
+        }
     }
 
     fn audit(load: &Load, told: Vec<Option<Story>>, counters: &[u64]) -> Audit {
-        let stories = load.update_ids().zip(told).filter_map(|(id, story)| Some((id, story?))).collect();
-        let counters = load.messages_by_chat().map(|(chat, _)| chat).zip(counters.iter().copied()).collect();
+        let stories = load
+            .update_ids()
+            .zip(told)
+            .filter_map(|(id, story)| Some((id, story?)))
+            .collect();
+        let counters = load
+            .messages_by_chat()
+            .map(|(chat, _)| chat)
+            .zip(counters.iter().copied())
+            .collect();
         Audit::of(load, &stories, &counters)
     }
 
     #[test]
     fn sent_and_unknown_are_both_ends() {
         let load = Load::new(3, 2);
-        let told = vec![Some(story("done", &["sent"])), Some(story("done", &["unknown"])), Some(story("done", &["sent"]))];
+        let told = vec![
+            Some(story("done", &["sent"])),
+            Some(story("done", &["unknown"])),
+            Some(story("done", &["sent"])),
+        ];
         let found = audit(&load, told, &[2, 1]);
-        assert_eq!(found, Audit { done: 3, sent: 2, unknown: 1, ..Audit::default() });
+        assert_eq!(
+            found,
+            Audit {
+                done: 3,
+                sent: 2,
+                unknown: 1,
+                ..Audit::default()
+            }
+        );
         assert!(found.is_clean());
     }
 
@@ -96,8 +123,16 @@ mod tests {
             Some(story("done", &["sent", "sent"])),
         ];
         let found = audit(&load, told, &[2, 3]);
-        let wanted =
-            Audit { done: 2, lost: 1, not_done: 1, sent: 2, not_sent: 1, odd: 2, miscounted_chats: 1, ..Audit::default() };
+        let wanted = Audit {
+            done: 2,
+            lost: 1,
+            not_done: 1,
+            sent: 2,
+            not_sent: 1,
+            odd: 2,
+            miscounted_chats: 1,
+            ..Audit::default()
+        };
         assert_eq!(found, wanted);
         assert!(!found.is_clean());
     }

@@ -44,11 +44,17 @@ impl StackProcess {
             .kill_on_drop(true)
             .spawn()
             .context("the stack's process cannot be started")?;
-        let pid = child.id().ok_or_else(|| anyhow!("the stack's process ended at once"))?;
-        let output = child.stdout.take().ok_or_else(|| anyhow!("the stack's process has no output"))?;
+        let pid = child
+            .id()
+            .ok_or_else(|| anyhow!("the stack's process ended at once"))?;
+        let output = child
+            .stdout
+            .take()
+            .ok_or_else(|| anyhow!("the stack's process has no output"))?;
         let mut lines = BufReader::new(output).lines();
         let first = timeout(START_LIMIT, lines.next_line()).await;
-        let first = first.map_err(|_| anyhow!("the stack was not ready within {} s", START_LIMIT.as_secs()))??;
+        let first =
+            first.map_err(|_| anyhow!("the stack was not ready within {} s", START_LIMIT.as_secs()))??;
         if first.is_none() {
             return Err(anyhow!("the stack did not start: its own message is above"));
         }
@@ -61,15 +67,24 @@ impl StackProcess {
     /// Kills it at once, as a power switch would, and gives back the functions that are still there after a while:
     /// none, if all is well.
     pub(super) async fn kill(mut self) -> Result<Vec<u32>, anyhow::Error> {
-        let functions: Vec<u32> = processes::family(self.pid).into_iter().map(|process| process.pid).collect();
+        let functions: Vec<u32> = processes::family(self.pid)
+            .into_iter()
+            .map(|process| process.pid)
+            .collect();
         // SIGKILL: nothing of the stack gets to run once more.
-        self.child.kill().await.context("the stack's process cannot be killed")?;
+        self.child
+            .kill()
+            .await
+            .context("the stack's process cannot be killed")?;
         for _ in 0..ORPHAN_LOOKS {
             if !functions.iter().any(|pid| processes::is_running(*pid)) {
                 return Ok(Vec::new());
             }
             tokio::time::sleep(ORPHAN_LIMIT / ORPHAN_LOOKS).await;
         }
-        Ok(functions.into_iter().filter(|pid| processes::is_running(*pid)).collect())
+        Ok(functions
+            .into_iter()
+            .filter(|pid| processes::is_running(*pid))
+            .collect())
     }
 }

@@ -70,21 +70,29 @@ struct Report {
 
 pub(crate) async fn run(args: &KillStackArgs) -> Result<Ended, Failure> {
     let temporary = tempfile::tempdir().map_err(Failure::usage)?;
-    let state_dir = args.state_dir.clone().unwrap_or_else(|| temporary.path().join("state"));
+    let state_dir = args
+        .state_dir
+        .clone()
+        .unwrap_or_else(|| temporary.path().join("state"));
     let report = Box::pin(drill(args, &state_dir)).await?;
     if args.json {
         print::json(&report);
     } else {
         report.lines().iter().for_each(|line| print::data(line));
     }
-    Ok(Ended::well_if(report.orphans.is_empty() && report.audit.is_clean()))
+    Ok(Ended::well_if(
+        report.orphans.is_empty() && report.audit.is_clean(),
+    ))
 }
 
 async fn drill(args: &KillStackArgs, state_dir: &Path) -> Result<Report, anyhow::Error> {
     let limit = Duration::from_secs(args.idle_limit);
     let load = Load::new(args.updates, args.chats);
     let first = StackProcess::start(state_dir, args.time_scale).await?;
-    print::note(&format!("posting {} updates over {} chats", load.updates, load.chats));
+    print::note(&format!(
+        "posting {} updates over {} chats",
+        load.updates, load.chats
+    ));
     let posting = post(load.lanes(CONNECTIONS), &first.running);
     let percent_done_at_kill = half_done(&first.running, &load, limit).await?;
     let orphans = first.kill().await?;
@@ -97,14 +105,23 @@ async fn drill(args: &KillStackArgs, state_dir: &Path) -> Result<Report, anyhow:
     let second = StackProcess::start(state_dir, args.time_scale).await?;
     let lanes = finished(post(lanes, &second.running)).await?;
     if !lanes.iter().all(Lane::is_empty) {
-        return Err(anyhow!("the stack stopped to accept updates after its second start: look at its log"));
+        return Err(anyhow!(
+            "the stack stopped to accept updates after its second start: look at its log"
+        ));
     }
     let stories = all_ended(&second.running, &load, limit).await?;
     let recovered_in_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let counters = counters(&second.running, &load).await?;
     let audit = Audit::of(&load, &stories, &counters);
     let orphans = [orphans, second.kill().await?].concat();
-    Ok(Report { updates: load.updates, percent_done_at_kill, accepted_at_kill, orphans, recovered_in_ms, audit })
+    Ok(Report {
+        updates: load.updates,
+        percent_done_at_kill,
+        accepted_at_kill,
+        orphans,
+        recovered_in_ms,
+        audit,
+    })
 }
 
 /// Posts in the background; each lane comes back with what it could not post.
@@ -135,7 +152,9 @@ async fn finished(mut posting: JoinSet<Lane>) -> Result<Vec<Lane>, anyhow::Error
 async fn half_done(running: &Running, load: &Load, limit: Duration) -> Result<u32, anyhow::Error> {
     let probes = PROBES.min(load.updates);
     // The middle of each of so many equal parts.
-    let ids: Vec<i64> = (0..probes).map(|n| load.update_id((2 * n + 1) * load.updates / (2 * probes))).collect();
+    let ids: Vec<i64> = (0..probes)
+        .map(|n| load.update_id((2 * n + 1) * load.updates / (2 * probes)))
+        .collect();
     let begun = Instant::now();
     while begun.elapsed() < limit {
         let stories = stories(running, &ids).await?;
@@ -146,11 +165,18 @@ async fn half_done(running: &Running, load: &Load, limit: Duration) -> Result<u3
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
-    Err(anyhow!("less than half was done after {}: give it longer with --idle-limit", figures::duration(limit)))
+    Err(anyhow!(
+        "less than half was done after {}: give it longer with --idle-limit",
+        figures::duration(limit)
+    ))
 }
 
 /// Waits until every update and each of its sends has ended; gives back what there is at the limit.
-async fn all_ended(running: &Running, load: &Load, limit: Duration) -> Result<HashMap<i64, Story>, anyhow::Error> {
+async fn all_ended(
+    running: &Running,
+    load: &Load,
+    limit: Duration,
+) -> Result<HashMap<i64, Story>, anyhow::Error> {
     let (begun, mut told) = (Instant::now(), Instant::now());
     let mut ended: HashMap<i64, Story> = HashMap::new();
     loop {
@@ -180,11 +206,16 @@ async fn stories(running: &Running, ids: &[i64]) -> Result<HashMap<i64, Story>, 
 /// What the example bot has counted in each chat.
 async fn counters(running: &Running, load: &Load) -> Result<BTreeMap<i64, u64>, anyhow::Error> {
     // Nothing is written, so the lives of records do not matter.
-    let retention = Retention { dedup_window: Duration::ZERO, dead: Duration::ZERO };
+    let retention = Retention {
+        dedup_window: Duration::ZERO,
+        dead: Duration::ZERO,
+    };
     let ledger = Ledger::new(running.clients().dynamodb, &running.table, retention);
     let mut counters = BTreeMap::new();
     for (chat, _) in load.messages_by_chat() {
-        let state = ledger.chat_state(BotId(running.bot_id), &chat.to_string()).await?;
+        let state = ledger
+            .chat_state(BotId(running.bot_id), &chat.to_string())
+            .await?;
         let state: serde_json::Value = match state {
             Some((text, _)) => serde_json::from_str(&text)?,
             None => continue,
@@ -196,16 +227,30 @@ async fn counters(running: &Running, load: &Load) -> Result<BTreeMap<i64, u64>, 
 
 impl Report {
     fn lines(&self) -> Vec<String> {
-        let Audit { done, lost, not_done, sent, unknown, not_sent, odd, miscounted_chats } = self.audit;
+        let Audit {
+            done,
+            lost,
+            not_done,
+            sent,
+            unknown,
+            not_sent,
+            odd,
+            miscounted_chats,
+        } = self.audit;
         let recovered = figures::duration(Duration::from_millis(self.recovered_in_ms));
         vec![
             format!(
                 "killed with {} of {} updates accepted and about {} % done; all ended {recovered} after the second start",
                 self.accepted_at_kill, self.updates, self.percent_done_at_kill
             ),
-            format!("updates: {done} done  {lost} lost  {not_done} not done  {odd} with an odd number of sends"),
+            format!(
+                "updates: {done} done  {lost} lost  {not_done} not done  {odd} with an odd number of sends"
+            ),
             format!("sends: {sent} sent  {unknown} unknown (on their way at the kill)  {not_sent} not sent"),
-            format!("chats: {miscounted_chats} miscounted  functions left behind: {}", self.orphans.len()),
+            format!(
+                "chats: {miscounted_chats} miscounted  functions left behind: {}",
+                self.orphans.len()
+            ),
         ]
     }
 }
@@ -222,10 +267,18 @@ mod tests {
             accepted_at_kill: 1_700,
             orphans: Vec::new(),
             recovered_in_ms: 12_300,
-            audit: Audit { done: 2_000, sent: 1_997, unknown: 3, ..Audit::default() },
+            audit: Audit {
+                done: 2_000,
+                sent: 1_997,
+                unknown: 3,
+                ..Audit::default()
+            },
         };
         let told = report.lines().join("\n");
-        assert!(told.contains("1700 of 2000 updates accepted and about 52 % done; all ended 12.3 s"), "{told}");
+        assert!(
+            told.contains("1700 of 2000 updates accepted and about 52 % done; all ended 12.3 s"),
+            "{told}"
+        );
         assert!(told.contains("3 unknown (on their way at the kill)"), "{told}");
     }
 }

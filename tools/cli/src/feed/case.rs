@@ -28,7 +28,11 @@ impl FromStr for Source {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(if text == BUILT_IN { Self::BuiltIn } else { Self::Dir(PathBuf::from(text)) })
+        Ok(if text == BUILT_IN {
+            Self::BuiltIn
+        } else {
+            Self::Dir(PathBuf::from(text))
+        })
     }
 }
 
@@ -70,15 +74,22 @@ impl Case {
 
     fn of_file(name: String, body: Vec<u8>) -> Self {
         let kind = route(&body).map(|route| route.kind_name).unwrap_or_default();
-        Self { name, kind, body, secret: Secret::Right, expected: Expected::AnyEnd }
+        Self {
+            name,
+            kind,
+            body,
+            secret: Secret::Right,
+            expected: Expected::AnyEnd,
+        }
     }
 
     /// The cases of a source, in the order in which they are fed: the catalogue's, then other files by name.
     pub(crate) fn all_of(source: &Source) -> Result<Vec<Self>, Failure> {
         match source {
-            Source::BuiltIn => {
-                Ok(samples().iter().map(|sample| Self::of_sample(sample, sample.raw().into_owned())).collect())
-            }
+            Source::BuiltIn => Ok(samples()
+                .iter()
+                .map(|sample| Self::of_sample(sample, sample.raw().into_owned()))
+                .collect()),
             Source::Dir(directory) => in_directory(directory).map_err(Failure::Usage),
         }
     }
@@ -93,12 +104,20 @@ impl Case {
 fn in_directory(directory: &Path) -> Result<Vec<Case>, anyhow::Error> {
     let raw = directory.join("raw");
     let folder = if raw.is_dir() { raw } else { directory.to_owned() };
-    let unreadable =
-        |path: &Path, error: std::io::Error| anyhow!("{} cannot be read: {error}; name a directory of updates as Telegram sends them, or `{BUILT_IN}`", path.display());
+    let unreadable = |path: &Path, error: std::io::Error| {
+        anyhow!(
+            "{} cannot be read: {error}; name a directory of updates as Telegram sends them, or `{BUILT_IN}`",
+            path.display()
+        )
+    };
     let mut names = BTreeSet::new();
     for entry in std::fs::read_dir(&folder).map_err(|error| unreadable(&folder, error))? {
         let name = entry.map_err(|error| unreadable(&folder, error))?.file_name();
-        names.extend(name.to_str().and_then(|name| name.strip_suffix(".json")).map(str::to_owned));
+        names.extend(
+            name.to_str()
+                .and_then(|name| name.strip_suffix(".json"))
+                .map(str::to_owned),
+        );
     }
     let read = |name: &str| {
         let path = folder.join(format!("{name}.json"));
@@ -129,7 +148,10 @@ mod tests {
     fn the_built_in_cases_are_the_whole_catalogue_in_order() {
         let cases = Case::all_of(&Source::BuiltIn).unwrap();
         let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
-        assert_eq!(names, samples().iter().map(|sample| sample.name).collect::<Vec<_>>());
+        assert_eq!(
+            names,
+            samples().iter().map(|sample| sample.name).collect::<Vec<_>>()
+        );
     }
 
     #[test]
@@ -137,19 +159,34 @@ mod tests {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../events");
         let found = Case::all_of(&Source::Dir(directory)).unwrap();
         let built_in = Case::all_of(&Source::BuiltIn).unwrap();
-        let bodies = |cases: &[Case]| cases.iter().map(|case| (case.name.clone(), case.body.clone())).collect::<Vec<_>>();
-        assert!(bodies(&found) == bodies(&built_in), "events/raw differs from what this program was built with");
+        let bodies = |cases: &[Case]| {
+            cases
+                .iter()
+                .map(|case| (case.name.clone(), case.body.clone()))
+                .collect::<Vec<_>>()
+        };
+        assert!(
+            bodies(&found) == bodies(&built_in),
+            "events/raw differs from what this program was built with"
+        );
     }
 
     #[test]
     fn a_file_that_the_catalogue_does_not_know_comes_last_and_may_end_either_way() {
         let base = tempfile::tempdir().unwrap();
         std::fs::write(base.path().join("text.json"), find("text").unwrap().raw()).unwrap();
-        std::fs::write(base.path().join("mine.json"), r#"{"update_id":5,"poll":{"id":"1"}}"#).unwrap();
+        std::fs::write(
+            base.path().join("mine.json"),
+            r#"{"update_id":5,"poll":{"id":"1"}}"#,
+        )
+        .unwrap();
         std::fs::write(base.path().join("notes.txt"), "no update").unwrap();
         let cases = Case::all_of(&Source::Dir(base.path().to_owned())).unwrap();
         let last = cases.last().unwrap();
-        assert_eq!((last.name.as_str(), last.kind.as_str(), last.expected), ("mine", "poll", Expected::AnyEnd));
+        assert_eq!(
+            (last.name.as_str(), last.kind.as_str(), last.expected),
+            ("mine", "poll", Expected::AnyEnd)
+        );
         assert_eq!(cases.iter().filter(|case| case.name == "text").count(), 1);
     }
 

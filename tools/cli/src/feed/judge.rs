@@ -55,10 +55,16 @@ impl Observed {
             Some(State::Done) => End::Done,
             Some(State::Dead) if is_update => End::Dead,
             Some(State::Dead) => End::Quarantined,
-            Some(state @ (State::Pending | State::Processing | State::Retrying | State::Deferred)) => End::Open(state),
+            Some(state @ (State::Pending | State::Processing | State::Retrying | State::Deferred)) => {
+                End::Open(state)
+            }
         };
         let failures = entry.into_iter().flat_map(|entry| {
-            let sends = entry.record.intents.iter().filter_map(|intent| intent.failure.as_ref());
+            let sends = entry
+                .record
+                .intents
+                .iter()
+                .filter_map(|intent| intent.failure.as_ref());
             entry.record.tries.iter().chain(sends)
         });
         Self {
@@ -79,30 +85,49 @@ pub(super) fn judge(expected: &Expected, observed: &Observed) -> Vec<String> {
             differences.push(difference());
         }
     };
-    let SendCounts { failed, unknown, open, .. } = observed.sends;
+    let SendCounts {
+        failed,
+        unknown,
+        open,
+        ..
+    } = observed.sends;
     check(open == 0, &|| format!("{open} sends have not ended"));
     check(unknown == 0, &|| format!("{unknown} sends are unknown"));
     match expected {
         Expected::AnyEnd => {
             let has_ended = matches!(observed.end, End::Done | End::Dead | End::Quarantined);
-            check(has_ended, &|| format!("{}, expected done or dead", observed.end.name()));
+            check(has_ended, &|| {
+                format!("{}, expected done or dead", observed.end.name())
+            });
         }
         Expected::Sample(expect) => {
             let (status, total) = (observed.status, observed.sends.total());
-            check(status == expect.http_status, &|| format!("http {status}, expected {}", expect.http_status));
+            check(status == expect.http_status, &|| {
+                format!("http {status}, expected {}", expect.http_status)
+            });
             let outcome = expect.outcome.name();
-            check(observed.end.name() == outcome, &|| format!("{}, expected {outcome}", observed.end.name()));
+            check(observed.end.name() == outcome, &|| {
+                format!("{}, expected {outcome}", observed.end.name())
+            });
             let sends = expect.sends;
-            check(sends.holds(total), &|| format!("{total} sends, expected {}", range(sends.min, sends.max)));
+            check(sends.holds(total), &|| {
+                format!("{total} sends, expected {}", range(sends.min, sends.max))
+            });
             let refused = usize::from(expect.refused);
-            check(failed == refused, &|| format!("{failed} sends failed, expected {refused}"));
+            check(failed == refused, &|| {
+                format!("{failed} sends failed, expected {refused}")
+            });
         }
     }
     differences
 }
 
 fn range(min: u8, max: u8) -> String {
-    if min == max { min.to_string() } else { format!("{min} to {max}") }
+    if min == max {
+        min.to_string()
+    } else {
+        format!("{min} to {max}")
+    }
 }
 
 #[cfg(test)]
@@ -129,7 +154,11 @@ mod tests {
 
     #[test]
     fn every_difference_is_told() {
-        let observed = Observed::of(503, &update(), Some(&entry("dead", &["failed", "unknown", "sending"])));
+        let observed = Observed::of(
+            503,
+            &update(),
+            Some(&entry("dead", &["failed", "unknown", "sending"])),
+        );
         let told = judge(&expect("text"), &observed);
         assert_eq!(
             told,
@@ -148,12 +177,18 @@ mod tests {
     fn an_accepted_update_without_a_record_is_lost() {
         let observed = Observed::of(200, &update(), None);
         assert_eq!(observed.end, End::Lost);
-        assert_eq!(judge(&Expected::AnyEnd, &observed), ["lost, expected done or dead"]);
+        assert_eq!(
+            judge(&Expected::AnyEnd, &observed),
+            ["lost, expected done or dead"]
+        );
     }
 
     #[test]
     fn what_was_turned_away_must_not_be_in_the_ledger() {
-        assert_eq!(judge(&expect("wrong_secret"), &Observed::of(403, &update(), None)), Vec::<String>::new());
+        assert_eq!(
+            judge(&expect("wrong_secret"), &Observed::of(403, &update(), None)),
+            Vec::<String>::new()
+        );
         let kept = Observed::of(403, &update(), Some(&entry("done", &[])));
         assert_eq!(judge(&expect("wrong_secret"), &kept), ["done, expected refused"]);
     }
@@ -168,7 +203,10 @@ mod tests {
 
     #[test]
     fn an_expected_refusal_is_no_difference_and_a_missing_one_is() {
-        let expected = Expected::Sample(Expect { refused: 1, ..find("text").unwrap().expect });
+        let expected = Expected::Sample(Expect {
+            refused: 1,
+            ..find("text").unwrap().expect
+        });
         let refused = Observed::of(200, &update(), Some(&entry("done", &["failed"])));
         assert_eq!(refused.trouble.as_deref(), Some("bot_api_400"));
         assert_eq!(judge(&expected, &refused), Vec::<String>::new());

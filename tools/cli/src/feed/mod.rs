@@ -36,9 +36,18 @@ pub(crate) async fn run(stack: &Stack, cases: &[Case], limit: Duration) -> Resul
         stage.set(case).await?;
         statuses.push(webhook.post(case.body.clone(), case.secret).await?);
     }
-    print::note(&format!("{} samples posted in {}", cases.len(), figures::duration(begun.elapsed())));
+    print::note(&format!(
+        "{} samples posted in {}",
+        cases.len(),
+        figures::duration(begun.elapsed())
+    ));
     let is_idle = wait_until_idle(stack, limit).await;
-    let table = stack.resources().tables.first().map(|table| table.name.clone()).unwrap_or_default();
+    let table = stack
+        .resources()
+        .tables
+        .first()
+        .map(|table| table.name.clone())
+        .unwrap_or_default();
     let records = Records::new(stack.clients().dynamodb.clone(), &table);
     let mut rows = Vec::with_capacity(cases.len());
     for (case, status) in cases.iter().zip(statuses) {
@@ -46,7 +55,12 @@ pub(crate) async fn run(stack: &Stack, cases: &[Case], limit: Duration) -> Resul
         let entry = records.read(&key).await?;
         let observed = Observed::of(status, &key, entry.as_ref());
         let differences = judge(&case.expected, &observed);
-        rows.push(report::Row::new(case, &observed, differences, stack.view().clock().scale()));
+        rows.push(report::Row::new(
+            case,
+            &observed,
+            differences,
+            stack.view().clock().scale(),
+        ));
     }
     Ok(Report::new(rows, is_idle, begun.elapsed()))
 }
@@ -59,7 +73,11 @@ pub(crate) async fn wait_until_idle(stack: &Stack, limit: Duration) -> bool {
             return true;
         }
         let queues = stack.view().queues().await.unwrap_or_default();
-        print::note(&format!("waiting, {}: {}", figures::duration(begun.elapsed()), depths(&queues)));
+        print::note(&format!(
+            "waiting, {}: {}",
+            figures::duration(begun.elapsed()),
+            depths(&queues)
+        ));
     }
     false
 }
@@ -68,9 +86,20 @@ pub(crate) async fn wait_until_idle(stack: &Stack, limit: Duration) -> bool {
 fn depths(queues: &[QueueDepth]) -> String {
     let full = queues.iter().filter(|queue| !queue.is_empty());
     let told: Vec<String> = full
-        .map(|queue| format!("{} {} waiting, {} in flight", queue.name, queue.visible + queue.delayed, queue.in_flight))
+        .map(|queue| {
+            format!(
+                "{} {} waiting, {} in flight",
+                queue.name,
+                queue.visible + queue.delayed,
+                queue.in_flight
+            )
+        })
         .collect();
-    if told.is_empty() { "functions still work".to_owned() } else { told.join("; ") }
+    if told.is_empty() {
+        "functions still work".to_owned()
+    } else {
+        told.join("; ")
+    }
 }
 
 /// The stack did not become idle.

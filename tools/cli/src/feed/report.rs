@@ -33,7 +33,9 @@ impl Row {
             kind: case.kind.clone(),
             http_status: observed.status,
             outcome: observed.end.name(),
-            latency_ms: observed.latency_ms.map(|stack_ms| figures::on_the_wall(stack_ms, scale)),
+            latency_ms: observed
+                .latency_ms
+                .map(|stack_ms| figures::on_the_wall(stack_ms, scale)),
             sent: observed.sends.sent,
             failed: observed.sends.failed,
             unknown: observed.sends.unknown,
@@ -44,14 +46,27 @@ impl Row {
     }
 
     fn cells(&self) -> Vec<String> {
-        let verdict = if self.as_expected { "yes".to_owned() } else { format!("NO: {}", self.differences.join("; ")) };
-        let trouble = self.trouble.as_ref().map(|code| format!(" ({code})")).unwrap_or_default();
+        let verdict = if self.as_expected {
+            "yes".to_owned()
+        } else {
+            format!("NO: {}", self.differences.join("; "))
+        };
+        let trouble = self
+            .trouble
+            .as_ref()
+            .map(|code| format!(" ({code})"))
+            .unwrap_or_default();
         vec![
             self.sample.clone(),
-            if self.kind.is_empty() { "-".to_owned() } else { self.kind.clone() },
+            if self.kind.is_empty() {
+                "-".to_owned()
+            } else {
+                self.kind.clone()
+            },
             self.http_status.to_string(),
             self.outcome.to_owned(),
-            self.latency_ms.map_or_else(|| "-".to_owned(), |ms| ms.to_string()),
+            self.latency_ms
+                .map_or_else(|| "-".to_owned(), |ms| ms.to_string()),
             format!("{}/{}/{}", self.sent, self.failed, self.unknown),
             format!("{verdict}{trouble}"),
         ]
@@ -100,34 +115,59 @@ impl Report {
         let rows: Vec<Vec<String>> = self.samples.iter().map(Row::cells).collect();
         let mut told = lines(&heading, &rows);
         let (good, of) = (self.as_expected, self.of);
-        told.push(format!("{good} of {of} samples ended as expected, in {:.1} s", self.seconds));
+        told.push(format!(
+            "{good} of {of} samples ended as expected, in {:.1} s",
+            self.seconds
+        ));
         told
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use penstock_domain::ids::{BotId, UpdateId};
     use penstock_domain::ids::LedgerKey;
+    use penstock_domain::ids::{BotId, UpdateId};
 
     use super::super::case::Source;
     use super::*;
     use crate::ledger::samples::entry;
 
     fn row(differences: &[&str]) -> Row {
-        let case = Case::all_of(&Source::BuiltIn).unwrap().into_iter().find(|case| case.name == "callback").unwrap();
+        let case = Case::all_of(&Source::BuiltIn)
+            .unwrap()
+            .into_iter()
+            .find(|case| case.name == "callback")
+            .unwrap();
         let key = LedgerKey::new(BotId(424_242), UpdateId(1));
         let observed = Observed::of(200, &key, Some(&entry("done", &["sent", "failed"])));
-        Row::new(&case, &observed, differences.iter().map(|text| (*text).to_owned()).collect(), 1.0)
+        Row::new(
+            &case,
+            &observed,
+            differences.iter().map(|text| (*text).to_owned()).collect(),
+            1.0,
+        )
     }
 
     #[test]
     fn the_table_tells_each_sample_and_the_sum() {
-        let report = Report::new(vec![row(&[]), row(&["http 500, expected 200"])], true, Duration::from_secs(4));
+        let report = Report::new(
+            vec![row(&[]), row(&["http 500, expected 200"])],
+            true,
+            Duration::from_secs(4),
+        );
         let told = report.lines();
-        assert_eq!(told[0], "sample    kind            http  outcome   ms  sent/failed/unknown  as expected");
-        assert_eq!(told[1], "callback  callback_query   200  done     143                1/1/0  yes (bot_api_400)");
-        assert_eq!(told[2], "callback  callback_query   200  done     143                1/1/0  NO: http 500, expected 200 (bot_api_400)");
+        assert_eq!(
+            told[0],
+            "sample    kind            http  outcome   ms  sent/failed/unknown  as expected"
+        );
+        assert_eq!(
+            told[1],
+            "callback  callback_query   200  done     143                1/1/0  yes (bot_api_400)"
+        );
+        assert_eq!(
+            told[2],
+            "callback  callback_query   200  done     143                1/1/0  NO: http 500, expected 200 (bot_api_400)"
+        );
         assert_eq!(told[3], "1 of 2 samples ended as expected, in 4.0 s");
         assert!(!report.is_good());
     }

@@ -22,19 +22,33 @@ impl Stage {
             let id = sim.add_bot(STAND_IN, "penstock_stand_in_bot").ok()?;
             Some(sim.as_bot(id))
         };
-        Self { sim: sim.and_then(stand_in) }
+        Self {
+            sim: sim.and_then(stand_in),
+        }
     }
 
     /// Sets the stage for one case.
     pub(super) async fn set(&mut self, case: &Case) -> Result<(), anyhow::Error> {
         let Some(sim) = &self.sim else { return Ok(()) };
         let Some(query) = query(case) else { return Ok(()) };
-        let shown = query.get("message").filter(|message| message.get("from").is_some());
-        let told = [shown.and_then(|message| sim.user_update("message", message)), sim.user_update(&case.kind, &query)];
+        let shown = query
+            .get("message")
+            .filter(|message| message.get("from").is_some());
+        let told = [
+            shown.and_then(|message| sim.user_update("message", message)),
+            sim.user_update(&case.kind, &query),
+        ];
         // The stand-in confirms at once what it was told, so that nothing waits for it.
         if let Some(last) = told.into_iter().flatten().max() {
-            let seen = sim.call("getUpdates", json!({ "offset": last + 1, "timeout": 0 })).await;
-            seen.map_err(|error| anyhow!("simulated telegram cannot be told of sample {}: {error}", case.name))?;
+            let seen = sim
+                .call("getUpdates", json!({ "offset": last + 1, "timeout": 0 }))
+                .await;
+            seen.map_err(|error| {
+                anyhow!(
+                    "simulated telegram cannot be told of sample {}: {error}",
+                    case.name
+                )
+            })?;
         }
         Ok(())
     }
@@ -58,7 +72,11 @@ mod tests {
     use super::*;
 
     fn case(name: &str) -> Case {
-        Case::all_of(&Source::BuiltIn).unwrap().into_iter().find(|case| case.name == name).unwrap()
+        Case::all_of(&Source::BuiltIn)
+            .unwrap()
+            .into_iter()
+            .find(|case| case.name == name)
+            .unwrap()
     }
 
     #[tokio::test]

@@ -52,11 +52,15 @@ impl FromStr for Subject {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let is_key = text.split_once(':').is_some_and(|(bot, rest)| bot.parse::<u64>().is_ok() && !rest.is_empty());
+        let is_key = text
+            .split_once(':')
+            .is_some_and(|(bot, rest)| bot.parse::<u64>().is_ok() && !rest.is_empty());
         if is_key {
             return Ok(Self::Key(text.to_owned()));
         }
-        text.parse().map(Self::Update).map_err(|_| "give an update id, for example 500000001".to_owned())
+        text.parse()
+            .map(Self::Update)
+            .map_err(|_| "give an update id, for example 500000001".to_owned())
     }
 }
 
@@ -78,14 +82,21 @@ pub(crate) async fn run(args: &TraceArgs) -> Result<Ended, Failure> {
             LedgerKey::new(BotId(args.bot.or(place.bot).ok_or_else(no_bot)?), UpdateId(*id))
         }
     };
-    let Some(entry) = Records::new(place.client.clone(), &place.table).read(&key).await? else {
+    let Some(entry) = Records::new(place.client.clone(), &place.table)
+        .read(&key)
+        .await?
+    else {
         return Err(Failure::NotFound(anyhow!(
             "no record of {key} in {}: it was never accepted, or still waits in the queue (look at the console), or its \
              record has outlived its time; check the id and the bot (--bot)",
             place.name
         )));
     };
-    let body = if args.show_body { raw_body(&place, &key).await? } else { None };
+    let body = if args.show_body {
+        raw_body(&place, &key).await?
+    } else {
+        None
+    };
     let story = Story::of(&entry, args.show_body, body);
     if args.json {
         print::json(&story);
@@ -98,7 +109,12 @@ pub(crate) async fn run(args: &TraceArgs) -> Result<Ended, Failure> {
 async fn place(args: &TraceArgs) -> Result<Place, Failure> {
     if let Some(table) = &args.table {
         let client = penstock_aws::Clients::load().await.dynamodb();
-        return Ok(Place { client, table: table.clone(), bot: None, name: format!("table {table}") });
+        return Ok(Place {
+            client,
+            table: table.clone(),
+            bot: None,
+            name: format!("table {table}"),
+        });
     }
     let running = Running::find(&args.state_dir).await?;
     Ok(Place {
@@ -112,8 +128,13 @@ async fn place(args: &TraceArgs) -> Result<Place, Failure> {
 /// The raw body, which is kept of dead updates only.
 async fn raw_body(place: &Place, key: &LedgerKey) -> Result<Option<String>, anyhow::Error> {
     // Nothing is written, so the lives of records do not matter.
-    let retention = Retention { dedup_window: Duration::ZERO, dead: Duration::ZERO };
-    Ok(Ledger::new(place.client.clone(), &place.table, retention).raw_body(key).await?)
+    let retention = Retention {
+        dedup_window: Duration::ZERO,
+        dead: Duration::ZERO,
+    };
+    Ok(Ledger::new(place.client.clone(), &place.table, retention)
+        .raw_body(key)
+        .await?)
 }
 
 #[cfg(test)]

@@ -100,8 +100,15 @@ impl Story {
             add(failed.after_ms, format!("try {}", failed.told()));
         }
         if let Some(ended) = self.ended_after_ms {
-            let generation = if self.redrive == 0 { String::new() } else { format!(", redriven {} times", self.redrive) };
-            add(Some(ended), format!("{}, {} attempts{generation}", self.state, self.attempts));
+            let generation = if self.redrive == 0 {
+                String::new()
+            } else {
+                format!(", redriven {} times", self.redrive)
+            };
+            add(
+                Some(ended),
+                format!("{}, {} attempts{generation}", self.state, self.attempts),
+            );
         }
         if let Some(next) = self.next_try_after_ms {
             add(Some(next), "next try".to_owned());
@@ -121,7 +128,10 @@ impl Story {
 
 impl Try {
     fn told(&self) -> String {
-        format!("{} failed: {} ({}): {}", self.attempt, self.code, self.disposition, self.message)
+        format!(
+            "{} failed: {} ({}): {}",
+            self.attempt, self.code, self.disposition, self.message
+        )
     }
 }
 
@@ -156,11 +166,18 @@ fn utc(ms: i64) -> String {
     let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let from_march = (5 * of_year + 2) / 153;
     let month_day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let month = if from_march < 10 {
+        from_march + 3
+    } else {
+        from_march - 9
+    };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     let time = ms.rem_euclid(DAY_MS);
     let (hour, minute, second) = (time / 3_600_000, time / 60_000 % 60, time / 1_000 % 60);
-    format!("{year:04}-{month:02}-{month_day:02} {hour:02}:{minute:02}:{second:02}.{:03} UTC", time % 1_000)
+    format!(
+        "{year:04}-{month:02}-{month_day:02} {hour:02}:{minute:02}:{second:02}.{:03} UTC",
+        time % 1_000
+    )
 }
 
 #[cfg(test)]
@@ -198,7 +215,10 @@ mod tests {
         for (story, is_shown) in [(&without, false), (&with, true)] {
             let json = serde_json::to_string(story).unwrap();
             let text = story.lines().join("\n");
-            assert_eq!([json.contains("a private text"), text.contains("a private text")], [is_shown; 2]);
+            assert_eq!(
+                [json.contains("a private text"), text.contains("a private text")],
+                [is_shown; 2]
+            );
         }
         assert!(with.lines().join("\n").contains("raw {\"update_id\":1}"));
     }
