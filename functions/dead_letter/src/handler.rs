@@ -63,7 +63,7 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> penstock_batch::Handler for Re
             Body::Update(envelope) => self.update(record, &envelope).await,
             Body::Intent(outbound) => self.intent(record, &outbound).await,
             Body::Quarantined(quarantined) => self.quarantined(record, &quarantined).await,
-            Body::Foreign(why) => self.foreign(record, &why).await,
+            Body::Foreign(code, why) => self.foreign(record, code, &why).await,
         };
         filed.unwrap_or_else(|error| {
             tracing::warn!(error = %error, receive_count = record.receive_count, "a store is away: the dead letter waits");
@@ -78,20 +78,20 @@ enum Body<'a> {
     Intent(Box<Outbound>),
     Quarantined(Quarantined),
     /// None of ours, or of a newer release: kept raw.
-    Foreign(String),
+    Foreign(&'static str, String),
 }
 
 impl<'a> Body<'a> {
     fn of(body: &'a str) -> Self {
         let why = match Envelope::read(body) {
             Ok(envelope) => return Self::Update(envelope),
-            Err(error @ ReadError::Newer(_)) => return Self::Foreign(error.to_string()),
+            Err(error @ ReadError::Newer(_)) => return Self::Foreign("newer_schema", error.to_string()),
             Err(error @ ReadError::Malformed(_)) => error.to_string(),
         };
         match (Outbound::read(body), Quarantined::read(body)) {
             (Ok(outbound), _) => Self::Intent(Box::new(outbound)),
             (_, Ok(quarantined)) => Self::Quarantined(quarantined),
-            (Err(_), Err(_)) => Self::Foreign(why),
+            (Err(_), Err(_)) => Self::Foreign("malformed_body", why),
         }
     }
 }
@@ -118,9 +118,35 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
         Ok(filed)
     }
 
+    /// The key under which an Update is filed. Telegram draws ids anew after idle weeks: a record of another Update must
+    /// neither swallow this one nor be overwritten by it.
+    async fn key_of(&self, envelope: &Envelope<'_>) -> Result<LedgerKey, PortError> {
+        let key = envelope.ledger_key();
+        if envelope.redrive > 0 {
+            return Ok(key);
+        }
+        let now = self.0.clock.now();
+        let existing = self.0.ledger.read(&key).await?;
+        let is_anothers = existing.is_some_and(|record| {
+            let lives = record.expires_at >= now.as_millis().div_euclid(1000);
+            lives && record.digest.is_some_and(|digest| digest != envelope.digest)
+        });
+        let Envelope {
+            bot_id,
+            update_id,
+            digest,
+            ..
+        } = envelope;
+        Ok(if is_anothers {
+            LedgerKey::reused(*bot_id, *update_id, *digest)
+        } else {
+            key
+        })
+    }
+
     async fn update(&self, record: &Record, envelope: &Envelope<'_>) -> Result<Verdict, PortError> {
         let subject = Subject {
-            key: envelope.ledger_key(),
+            key: self.key_of(envelope).await?,
             bot_id: envelope.bot_id,
             update_id: envelope.update_id.0,
             kind: envelope.kind,
@@ -149,19 +175,22 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
             .intents
             .iter()
             .filter(|stored| stored.state == IntentState::Intended);
-        let messages: Vec<_> = intended
-            .filter_map(|stored| {
-                let body = Outbound::new(&origin, &stored.intent, stored.resend, of)
-                    .write()
-                    .ok()?;
+        let unreadable = PortError::Unreadable {
+            operation: "dead_letter.dispatch",
+            what: "intent",
+        };
+        let messages: Result<Vec<_>, _> = intended
+            .map(|stored| {
+                let body = Outbound::new(&origin, &stored.intent, stored.resend, of).write()?;
                 let deduplication = origin.key.intent_deduplication_id(stored.intent.n, stored.resend);
-                Some(Enqueue {
+                Ok::<_, serde_json::Error>(Enqueue {
                     group: stored.intent.group.clone(),
                     deduplication,
                     body,
                 })
             })
             .collect();
+        let messages = messages.map_err(|_| unreadable)?;
         if !messages.is_empty() {
             self.0.outbound.enqueue_all(messages).await?;
         }
@@ -200,7 +229,7 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
                 ),
                 IntentRefusal::Absent => {
                     return self
-                        .foreign(record, "there is no such intent in the ledger")
+                        .foreign(record, "no_intent", "there is no such intent in the ledger")
                         .await;
                 }
             },
@@ -243,7 +272,7 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
         Ok(self.verdict_of(filed))
     }
 
-    async fn foreign(&self, record: &Record, why: &str) -> Result<Verdict, PortError> {
+    async fn foreign(&self, record: &Record, code: &str, why: &str) -> Result<Verdict, PortError> {
         let bot_id = BotId(
             record
                 .group
@@ -257,9 +286,7 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
             bot_id,
             LedgerKey::quarantined(bot_id, record.body.as_bytes()),
         );
-        let filed = self
-            .file(&subject, 0, &record.body, "malformed_body", why)
-            .await?;
+        let filed = self.file(&subject, 0, &record.body, code, why).await?;
         Ok(self.verdict_of(filed))
     }
 

@@ -155,7 +155,7 @@ const NONE: &[(&str, u64)] = &[];
 async fn deliver_until_done<I: Inbox, B: Bot>(world: &Processor<I, B>, first: &Record) -> u32 {
     let mut record = first.clone();
     for deliveries in 1..=30 {
-        match deliver(world, &[record.clone()]).await.first() {
+        match deliver(world, std::slice::from_ref(&record)).await.first() {
             None => return deliveries,
             // Visibility is whole seconds, rounded up.
             Some((_, wait)) => world.clock.advance(Duration::from_secs(

@@ -14,7 +14,7 @@ use penstock_ports::{
     BotApi, Clock, Deliveries, Draw, Filed, Inbox, Outbox, PortError, SecretSource, Subject,
 };
 
-use crate::gate::debit;
+use crate::gate::{debit, is_debited};
 use crate::send::Sending;
 
 /// What the sender works with.
@@ -52,12 +52,11 @@ where
         .map(|record| (record.id.clone(), Outbound::read(&record.body)))
         .collect();
     let records = sorted(records, &read);
-    let waits = debit(
-        &deps.ledger,
-        read.values().filter_map(|read| read.as_ref().ok()),
-        deps.clock.now(),
-    )
-    .await;
+    let debited = records.iter().filter_map(|record| {
+        let outbound = read.get(&record.id)?.as_ref().ok()?;
+        is_debited(record, outbound).then_some(outbound.bot_id)
+    });
+    let waits = debit(&deps.ledger, debited, deps.clock.now()).await;
     let report = run(
         &records,
         &Records {
@@ -93,8 +92,8 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> penstock_
     async fn handle(&self, record: &Record, _alone: &Alone) -> Verdict {
         match self.read.get(&record.id) {
             Some(Ok(outbound)) => match self.waits.get(&outbound.bot_id) {
-                Some(wait) => Verdict::ComeBackIn(*wait),
-                None => {
+                Some(wait) if is_debited(record, outbound) => Verdict::ComeBackIn(*wait),
+                _ => {
                     Sending {
                         deps: self.deps,
                         record,

@@ -24,6 +24,32 @@ pub(crate) fn rewritten(params: &str, meaning: Meaning) -> Option<String> {
     serde_json::to_string(&params).ok()
 }
 
+/// Which refusals were answered with another call: each once.
+#[derive(Debug, Default)]
+pub(crate) struct Cures {
+    token: bool,
+    migrated: bool,
+    target: bool,
+}
+
+impl Cures {
+    /// Whether a refusal of that meaning may be cured by another call; from then on no more.
+    pub(crate) fn has_left(&mut self, meaning: Meaning) -> bool {
+        let used = match meaning {
+            Meaning::BotRefused => &mut self.token,
+            Meaning::MigratedTo(_) => &mut self.migrated,
+            Meaning::TargetGone => &mut self.target,
+            Meaning::Plain | Meaning::ChatUnreachable | Meaning::Expired => return false,
+        };
+        !std::mem::replace(used, true)
+    }
+}
+
+/// Whether the parameters name a message: without one, unpinning is not safe to repeat.
+pub(crate) fn has_message_id(params: &str) -> bool {
+    serde_json::from_str::<Map<String, Value>>(params).is_ok_and(|params| params.contains_key("message_id"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,5 +67,25 @@ mod tests {
         );
         assert_eq!(rewritten(r#"{"chat_id":-5}"#, Meaning::TargetGone), None);
         assert_eq!(rewritten(params, Meaning::Plain), None);
+    }
+
+    #[test]
+    fn every_refusal_is_cured_once_at_the_most() {
+        let mut cures = Cures::default();
+        for meaning in [
+            Meaning::BotRefused,
+            Meaning::MigratedTo(-1005),
+            Meaning::TargetGone,
+        ] {
+            assert!(cures.has_left(meaning) && !cures.has_left(meaning));
+        }
+        assert!(!cures.has_left(Meaning::MigratedTo(-1006)));
+        assert!(!cures.has_left(Meaning::Plain) && !cures.has_left(Meaning::Expired));
+    }
+
+    #[test]
+    fn a_message_is_named_only_by_its_member() {
+        assert!(has_message_id(r#"{"chat_id":5,"message_id":7}"#));
+        assert!(!has_message_id(r#"{"chat_id":5,"text":"message_id"}"#) && !has_message_id("[]"));
     }
 }

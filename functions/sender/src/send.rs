@@ -8,6 +8,7 @@ use penstock_domain::failure::{Disposition, Failure};
 use penstock_domain::ids::{MessageGroupId, chat_of_group};
 use penstock_domain::intent::{IntentClaim, IntentRefusal};
 use penstock_domain::ledger::Owner;
+use penstock_domain::method::repeat;
 use penstock_domain::secret::BotToken;
 use penstock_domain::time::Timestamp;
 use penstock_formats::outbound::Outbound;
@@ -17,14 +18,22 @@ use penstock_ports::{
 };
 
 use crate::handler::{Deps, park, store_away};
-use crate::limits::LEASE;
-use crate::rewrite::rewritten;
+use crate::limits::{CALL_LIMIT, LEASE};
+use crate::rewrite::{Cures, has_message_id, rewritten};
 use crate::verdict::{Next, after_failure};
 
 /// Wait behind an earlier intent of the same chat that has not ended.
 const BEHIND_WAIT: Duration = Duration::from_secs(2);
-/// Wait of a bot whose token is refused or missing: somebody has to put the right one there.
+/// Shortest wait of a bot whose token is refused or missing: somebody has to put the right one there.
 const NO_TOKEN_WAIT: Duration = Duration::from_secs(300);
+
+/// Waits between the tries to settle: together half of the 3 s that are kept for claiming and settling around a call.
+const SETTLE_WAITS: [Duration; 4] = [
+    Duration::from_millis(100),
+    Duration::from_millis(200),
+    Duration::from_millis(400),
+    Duration::from_millis(800),
+];
 
 pub(crate) struct Sending<'a, L, A, S, C, D> {
     pub(crate) deps: &'a Deps<L, A, S, C, D>,
@@ -52,7 +61,10 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
             lease_until: now + LEASE,
         };
         match self.deps.ledger.start(&outbound.key, &claim).await {
-            Ok(IntentStart::Acquired { attempt }) => self.send(&claim.owner, attempt, now).await,
+            Ok(
+                IntentStart::Acquired { attempt }
+                | IntentStart::Refused(IntentRefusal::Mine { attempts: attempt }),
+            ) => self.send(&claim.owner, attempt, now).await,
             Ok(IntentStart::Refused(refusal)) => self.refused(refusal, now).await,
             Err(error) => store_away(self.record, &error),
         }
@@ -63,21 +75,26 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
             IntentRefusal::Settled | IntentRefusal::Mine { .. } => Verdict::Done,
             IntentRefusal::BehindPrevious => Verdict::ComeBackIn(BEHIND_WAIT),
             IntentRefusal::HeldUntil(until) => Verdict::held(until.since(now)),
-            IntentRefusal::Lost => {
-                let failure = Failure::new(
-                    "sender_died",
-                    "the sender died with the call on its way",
-                    Disposition::Ambiguous,
-                    1,
-                    now,
-                );
-                self.after(None, 1, failure).await
-            }
+            IntentRefusal::Lost => self.lost(now).await,
             IntentRefusal::Absent => {
                 let missing = "there is no such intent in the ledger";
                 park(self.deps, self.record, self.outbound.bot_id, "no_intent", missing).await
             }
         }
+    }
+
+    /// A sender died with the call on its way. How often it was tried decides whether it may be tried again.
+    async fn lost(&self, now: Timestamp) -> Verdict {
+        let record = match self.deps.ledger.read(&self.outbound.key).await {
+            Ok(record) => record,
+            Err(error) => return store_away(self.record, &error),
+        };
+        let intents = record.map(|record| record.intents).unwrap_or_default();
+        let stored = intents.iter().find(|stored| stored.intent.n == self.outbound.n);
+        let attempt = stored.map_or(1, |stored| stored.attempts.max(1));
+        let why = "the sender died with the call on its way";
+        let failure = Failure::new("sender_died", why, Disposition::Ambiguous, attempt, now);
+        self.after(None, attempt, failure).await
     }
 
     async fn send(&self, owner: &Owner, attempt: u32, now: Timestamp) -> Verdict {
@@ -116,7 +133,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
                     .await;
             }
         };
-        match self.call(&token).await {
+        match self.call(&token, now).await {
             Ok(reply) => {
                 self.settle(
                     Some(owner),
@@ -130,31 +147,47 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
         }
     }
 
-    /// Calls, and calls once more where the refusal says in which form, or a fresh token is there.
-    async fn call(&self, token: &BotToken) -> Result<ApiReply, ApiError> {
+    /// Calls, and calls again where the refusal says in which form, or a fresh token is there: each of that once, and
+    /// only while the lease outlasts another call.
+    async fn call(&self, token: &BotToken, begun: Timestamp) -> Result<ApiReply, ApiError> {
         let call = &self.outbound.call;
-        penstock_aws::hooks::point("bot_api.call.before");
-        let first = self.deps.api.call(token, &call.method, &call.params).await;
-        penstock_aws::hooks::point("bot_api.call.after");
-        let Err(ApiError::Refused { meaning, .. }) = &first else {
-            return first;
-        };
-        if *meaning == Meaning::BotRefused {
-            let fresh = self
-                .deps
-                .secrets
-                .refreshed(self.outbound.bot_id)
-                .await
-                .ok()
-                .flatten();
-            return match fresh.filter(|fresh| fresh.token != *token) {
-                Some(fresh) => self.deps.api.call(&fresh.token, &call.method, &call.params).await,
-                None => first,
+        let mut token = token.clone();
+        let mut params = call.params.clone();
+        let mut cures = Cures::default();
+        loop {
+            penstock_aws::hooks::point("bot_api.call.before");
+            let answer = self.deps.api.call(&token, &call.method, &params).await;
+            penstock_aws::hooks::point("bot_api.call.after");
+            let Err(ApiError::Refused { meaning, .. }) = &answer else {
+                return answer;
             };
-        }
-        match rewritten(&call.params, *meaning) {
-            Some(params) => self.deps.api.call(token, &call.method, &params).await,
-            None => first,
+            if !cures.has_left(*meaning) {
+                return answer;
+            }
+            if *meaning == Meaning::BotRefused {
+                let fresh = self
+                    .deps
+                    .secrets
+                    .refreshed(self.outbound.bot_id)
+                    .await
+                    .ok()
+                    .flatten();
+                let Some(fresh) = fresh.filter(|fresh| fresh.token != token) else {
+                    return answer;
+                };
+                token = fresh.token;
+            } else {
+                let Some(cured) = rewritten(&params, *meaning) else {
+                    return answer;
+                };
+                params = cured;
+            }
+            if self.deps.clock.now().since(begun) + CALL_LIMIT > LEASE {
+                // A call that outlives its lease would look like one that nobody knows about.
+                return Err(ApiError::NotSent {
+                    method: call.method.clone(),
+                });
+            }
         }
     }
 
@@ -193,7 +226,8 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
         let call = &self.outbound.call;
         let now = self.deps.clock.now();
         let draw = self.deps.draw.draw();
-        let settle = match after_failure(failure.disposition, &call.method, call.on_unknown, attempt, draw) {
+        let repeat = repeat(&call.method, has_message_id(&call.params));
+        let settle = match after_failure(failure.disposition, repeat, call.on_unknown, attempt, draw) {
             Next::Failed => SettleAs::Failed { failure },
             Next::Unknown => SettleAs::Unknown { failure },
             Next::Again { wait, burned } => {
@@ -227,7 +261,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
         let now = self.deps.clock.now();
         tracing::error!(bot.id = self.outbound.bot_id.0, why, "the bot cannot send");
         let failure = Failure::new("bot_refused", why, Disposition::Transient, attempt, now);
-        let next_at = now + NO_TOKEN_WAIT;
+        let next_at = now + NO_TOKEN_WAIT.max(growing_wait(self.record.receive_count));
         self.settle(
             Some(owner),
             SettleAs::Retry {
@@ -250,11 +284,21 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
             settle,
             now,
         };
-        match Outbox::settle(&self.deps.ledger, &settlement).await {
-            Ok(true) => self.settled(&settlement.settle, now),
-            // Somebody else has settled it: the next delivery reads how.
-            Ok(false) => Verdict::ComeBackIn(BEHIND_WAIT),
-            Err(error) => store_away(self.record, &error),
+        let mut waits = SETTLE_WAITS.iter();
+        loop {
+            let error = match Outbox::settle(&self.deps.ledger, &settlement).await {
+                Ok(true) => return self.settled(&settlement.settle, now),
+                // Somebody else has settled it: the next delivery reads how.
+                Ok(false) => return Verdict::ComeBackIn(BEHIND_WAIT),
+                Err(error) => error,
+            };
+            // What a call came to is worth a wait: unsettled, it ends as unknown.
+            match waits.next() {
+                Some(wait) if error.disposition() != Disposition::Permanent => {
+                    tokio::time::sleep(self.deps.clock.real(*wait)).await;
+                }
+                _ => return store_away(self.record, &error),
+            }
         }
     }
 

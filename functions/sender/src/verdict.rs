@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use penstock_domain::failure::Disposition;
 use penstock_domain::intent::OnUnknown;
-use penstock_domain::method::{Repeat, repeat};
+use penstock_domain::method::Repeat;
 use penstock_domain::retry::{Jitter, RetryDecision, RetryPolicy};
 
 /// What follows.
@@ -21,10 +21,10 @@ pub(crate) enum Next {
 /// Most jitter on top of a `retry_after`: a 429 burns no attempt, so the backoff does not grow with it.
 const THROTTLE_SPREAD_MS: f64 = 500.0;
 
-/// Decides what follows the `attempt`-th try (from 1) of a call that failed so.
+/// Decides what follows the `attempt`-th try (from 1) of a call that failed so, by what repeating it would do.
 pub(crate) fn after_failure(
     disposition: Disposition,
-    method: &str,
+    repeat: Repeat,
     on_unknown: OnUnknown,
     attempt: u32,
     draw: Jitter,
@@ -39,7 +39,7 @@ pub(crate) fn after_failure(
             }
         }
         Disposition::Transient => again(attempt, draw),
-        Disposition::Ambiguous => match (repeat(method, false), on_unknown) {
+        Disposition::Ambiguous => match (repeat, on_unknown) {
             (Repeat::Read | Repeat::Safe | Repeat::SafeBenign | Repeat::Hidden, _) => again(attempt, draw),
             (Repeat::Visible, OnUnknown::ResendOnce) if attempt == 1 => again(attempt, draw),
             (Repeat::Visible | Repeat::Money | Repeat::Rotates | Repeat::Never, _) => Next::Unknown,
@@ -57,9 +57,16 @@ fn again(attempt: u32, draw: Jitter) -> Next {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use penstock_domain::method::repeat;
 
     fn next(disposition: Disposition, method: &str, on_unknown: OnUnknown, attempt: u32) -> Next {
-        after_failure(disposition, method, on_unknown, attempt, Jitter::new(0.5))
+        after_failure(
+            disposition,
+            repeat(method, false),
+            on_unknown,
+            attempt,
+            Jitter::new(0.5),
+        )
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A panic's log line. Alone in its program, since the hook is the whole program's.
 
 use std::io::{Result, Write};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 static LINES: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
@@ -9,7 +9,7 @@ struct Lines;
 
 impl Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
-        LINES.lock().unwrap().write(bytes)
+        LINES.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
     }
     fn flush(&mut self) -> Result<()> {
         Ok(())

@@ -1,5 +1,7 @@
 //! The body of a message on the outbound queue: one whole intent, so that the sender needs no read before its claim.
 
+use std::borrow::Cow;
+
 use penstock_domain::ids::{BotId, LedgerKey, UpdateId};
 use penstock_domain::intent::{Call, Intent, OnUnknown};
 use penstock_domain::time::Timestamp;
@@ -138,12 +140,14 @@ impl Outbound {
         })
     }
 
-    /// Writes the queue body.
+    /// Writes the queue body. U+FFFE and U+FFFF, which SQS refuses, become escapes: a bot may repeat what a person
+    /// wrote.
     ///
     /// # Errors
     /// If the parameters are no JSON.
     pub fn write(&self) -> Result<String, serde_json::Error> {
-        let params: &RawValue = serde_json::from_str(&self.call.params)?;
+        let params = escape_noncharacters(&self.call.params);
+        let params: &RawValue = serde_json::from_str(&params)?;
         serde_json::to_string(&Wire {
             schema_version: SCHEMA_VERSION,
             bot_id: self.bot_id.0,
@@ -166,6 +170,14 @@ impl Outbound {
             params,
         })
     }
+}
+
+/// In JSON these characters can only stand inside strings, so an escape is equal to each.
+fn escape_noncharacters(json: &str) -> Cow<'_, str> {
+    if json.contains(['\u{fffe}', '\u{ffff}']) {
+        return Cow::Owned(json.replace('\u{fffe}', "\\ufffe").replace('\u{ffff}', "\\uffff"));
+    }
+    Cow::Borrowed(json)
 }
 
 #[cfg(test)]
@@ -191,5 +203,14 @@ mod tests {
         };
         let outbound = Outbound::new(&origin, &planned[1], 1, 2);
         assert_eq!(Outbound::read(&outbound.write().unwrap()).unwrap(), outbound);
+    }
+
+    #[test]
+    fn what_sqs_would_refuse_is_escaped_and_stays_equal_as_json() {
+        let params = "{\"chat_id\":5,\"text\":\"a\u{ffff}\u{fffe}\"}";
+        let escaped = escape_noncharacters(params);
+        assert!(!escaped.contains(['\u{fffe}', '\u{ffff}']));
+        let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(json(&escaped), json(params));
     }
 }

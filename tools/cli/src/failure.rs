@@ -1,7 +1,9 @@
-//! How a command ends: the exit codes that `--help` documents. Never prints.
+//! How a command ends: the exit codes that `--help` documents.
 
 use std::fmt;
 use std::process::ExitCode;
+
+use crate::print;
 
 /// Exit code of a run that did not end as it should.
 const NOT_AS_EXPECTED: u8 = 1;
@@ -50,7 +52,13 @@ impl Failure {
         Self::Usage(error.into())
     }
 
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    /// Says what is wrong, and gives the exit code.
+    pub(crate) fn tell(&self) -> ExitCode {
+        print::note(&format!("error: {self}"));
+        self.exit_code()
+    }
+
+    fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Usage(_) => USAGE,
             Self::Broken(_) => NOT_AS_EXPECTED,

@@ -36,11 +36,5 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime.block_on(cli::run(command)),
         Err(error) => Err(failure::Failure::Usage(error.into())),
     };
-    match ended {
-        Ok(ended) => ended.into(),
-        Err(failure) => {
-            print::note(&format!("error: {failure}"));
-            failure.exit_code()
-        }
-    }
+    ended.map_or_else(|failure| failure.tell(), ExitCode::from)
 }

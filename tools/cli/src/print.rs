@@ -5,6 +5,10 @@ use std::io::Write as _;
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
+/// What is heard of the libraries below. The embedded table warns at every condition that fails, which is how the ledger
+/// asks.
+const FILTER: &str = "warn,dynoxide=error";
+
 /// A line of data. A reader that went away is no failure of the command.
 pub(crate) fn data(line: &str) {
     writeln!(std::io::stdout().lock(), "{line}").ok();
@@ -26,7 +30,7 @@ pub(crate) fn init_tracing() {
     let subscriber = tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_target(false)
-        .with_env_filter(EnvFilter::new("warn"))
+        .with_env_filter(EnvFilter::new(FILTER))
         .finish();
     // Set once, at the start.
     tracing::subscriber::set_global_default(subscriber).ok();

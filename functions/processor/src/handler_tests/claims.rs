@@ -157,9 +157,9 @@ async fn a_redriven_update_is_run_and_its_sends_carry_its_generation() {
 async fn an_id_that_was_used_before_by_another_update_is_handled_under_a_key_of_its_own() {
     let world = world();
     let (first, second) = (record(1, 5), record(1, 6));
-    assert_eq!(deliver(&world, &[first.clone()]).await, back(NONE));
+    assert_eq!(deliver(&world, std::slice::from_ref(&first)).await, back(NONE));
     let kept = row(&world, 1);
-    assert_eq!(deliver(&world, &[second.clone()]).await, back(NONE));
+    assert_eq!(deliver(&world, std::slice::from_ref(&second)).await, back(NONE));
     assert_eq!(row(&world, 1), kept, "the first one's record was touched");
     let digest: UpdateDigest = Envelope::read(&second.body).unwrap().digest;
     let reused = LedgerKey::reused(BOT, UpdateId(1), digest);

@@ -76,7 +76,7 @@ async fn the_updates_of_a_chat_are_handled_in_their_order() {
 async fn a_repeat_of_a_done_update_is_acknowledged_and_does_nothing() {
     let world = world();
     let record = record(1, 5);
-    assert_eq!(deliver(&world, &[record.clone()]).await, back(NONE));
+    assert_eq!(deliver(&world, std::slice::from_ref(&record)).await, back(NONE));
     let before = row(&world, 1);
     world.clock.advance(Duration::from_secs(400));
     assert_eq!(deliver(&world, &[again(&record)]).await, back(NONE));
@@ -89,7 +89,7 @@ async fn a_repeat_of_a_done_update_dispatches_only_what_is_still_intended() {
     let world = world();
     world.bot.told(1, Act::Give(two_sends()));
     let record = record(1, 5);
-    assert_eq!(deliver(&world, &[record.clone()]).await, back(NONE));
+    assert_eq!(deliver(&world, std::slice::from_ref(&record)).await, back(NONE));
     let mut row = row(&world, 1);
     row.record.intents[0].state = IntentState::Sent;
     world.inbox.put(row);
@@ -138,7 +138,10 @@ async fn a_dispatch_of_which_only_a_part_was_taken_is_completed() {
     world.bot.told(1, Act::Give(two_sends()));
     world.outbound.cut_next_batch(1);
     let record = record(1, 5);
-    assert_eq!(deliver(&world, &[record.clone()]).await, back(&[("m1", 5)]));
+    assert_eq!(
+        deliver(&world, std::slice::from_ref(&record)).await,
+        back(&[("m1", 5)])
+    );
     assert_eq!(deliver(&world, &[again(&record)]).await, back(NONE));
     let sent: Vec<_> = sends(&world).iter().map(|send| send.n).collect();
     assert_eq!(sent, [0, 1]);

@@ -59,7 +59,10 @@ async fn a_body_that_cannot_be_parked_now_comes_back() {
     let world = world();
     world.inbox.fail_next(1, Fault::Unavailable);
     let record = with_body(record(1, 5), "nonsense");
-    assert_eq!(deliver(&world, &[record.clone()]).await, back(&[("m1", 5)]));
+    assert_eq!(
+        deliver(&world, std::slice::from_ref(&record)).await,
+        back(&[("m1", 5)])
+    );
     assert_eq!(deliver(&world, &[again(&record)]).await, back(NONE));
     assert_eq!(world.inbox.rows().len(), 1);
 }

@@ -85,10 +85,6 @@ impl Bot for ScriptedBot {
         self.keeps_state
     }
 
-    #[expect(
-        clippy::manual_async_fn,
-        reason = "one of its acts is to panic before there is a future"
-    )]
     fn handle(
         &self,
         context: &Context,

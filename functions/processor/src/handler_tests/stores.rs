@@ -46,7 +46,10 @@ async fn a_table_that_is_away_burns_no_attempt_and_runs_no_bot() {
     world.inbox.fail_next(3, Fault::Unavailable);
     let mut record = record(1, 5);
     for wait in [5, 10, 20] {
-        assert_eq!(deliver(&world, &[record.clone()]).await, back(&[("m1", wait)]));
+        assert_eq!(
+            deliver(&world, std::slice::from_ref(&record)).await,
+            back(&[("m1", wait)])
+        );
         record = again(&record);
     }
     assert!(world.bot.ran().is_empty());

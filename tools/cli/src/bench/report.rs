@@ -1,5 +1,6 @@
 //! Figures of a bench. Pure.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use penstock_local::ledger::Story;
@@ -109,21 +110,30 @@ impl Report {
             ),
             format!("{lost} lost  {doubled} doubled  {out_of_order} out of order  {wrong} wrong"),
         ];
-        for process in &self.processes {
-            let mib = |kib: u64| kib / 1024;
-            let Process {
-                pid,
-                name,
-                resident_kib,
-                peak_kib,
-            } = process;
-            told.push(format!(
-                "memory {name} ({pid}): {} MiB, at most {} MiB",
-                mib(*resident_kib),
-                mib(*peak_kib)
-            ));
-        }
+        told.extend(self.memory());
         told
+    }
+
+    /// A line for the stack and for each function: how many processes, and the largest of them.
+    fn memory(&self) -> Vec<String> {
+        let mut by_name: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
+        for process in &self.processes {
+            let (count, peak_kib) = by_name.entry(&process.name).or_default();
+            *count += 1;
+            *peak_kib = (*peak_kib).max(process.peak_kib);
+        }
+        let line = |(name, (count, peak_kib)): (&str, (usize, u64))| {
+            let processes = if count == 1 {
+                "1 process"
+            } else {
+                &format!("{count} processes")
+            };
+            format!(
+                "memory of {name}: {processes}, at most {} MiB each",
+                peak_kib / 1024
+            )
+        };
+        by_name.into_iter().map(line).collect()
     }
 }
 
@@ -158,7 +168,18 @@ mod tests {
             arrived: 2,
             ..Audit::default()
         };
-        let report = Report::new(&Load::new(2, 2), &times, audit, Vec::new());
+        let process = |pid, peak_kib| Process {
+            pid,
+            name: "sender".to_owned(),
+            resident_kib: 1,
+            peak_kib,
+        };
+        let report = Report::new(
+            &Load::new(2, 2),
+            &times,
+            audit,
+            vec![process(1, 20_480), process(2, 30_720)],
+        );
         assert_eq!(
             (
                 report.accepted_per_second,
@@ -170,5 +191,9 @@ mod tests {
         assert_eq!((report.p50_ms, report.p99_ms), (Some(200), Some(1_000)));
         assert!(report.is_good());
         assert!(report.lines()[3].starts_with("0 lost  0 doubled"));
+        assert_eq!(
+            report.lines()[4],
+            "memory of sender: 2 processes, at most 30 MiB each"
+        );
     }
 }

@@ -34,9 +34,9 @@ pub(crate) struct DevArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "bot_token")]
     pub(crate) bot_token_file: Option<PathBuf>,
     /// Use a real bot: asks for its token (or reads it from a pipe). PENSTOCK_BOT_TOKEN in the environment does the same
-    #[arg(long, num_args = 0..=1, default_missing_value = "", value_name = "")]
+    #[arg(long, num_args = 0..=1, default_missing_value = "", value_name = "ASKS")]
     pub(crate) bot_token: Option<String>,
-    /// Root of the Bot API for a real bot [default: https://api.telegram.org]
+    /// Root of the Bot API for a real bot [default: `https://api.telegram.org`]
     #[arg(long, value_name = "URL")]
     pub(crate) api_root: Option<String>,
     /// Remove the webhook that the real bot has; its pending updates are kept
@@ -48,6 +48,9 @@ pub(crate) struct DevArgs {
     /// Another template than the one built in
     #[arg(long, value_name = "FILE")]
     pub(crate) template: Option<PathBuf>,
+    /// Set a parameter of the template; may be given several times
+    #[arg(long = "parameter", value_name = "NAME=VALUE", value_parser = parameter)]
+    pub(crate) parameters: Vec<(String, String)>,
     /// Let every write wait for the disk, so that not even a power cut loses one
     #[arg(long)]
     pub(crate) synchronous_full: bool,
@@ -84,6 +87,13 @@ pub(crate) enum Limits {
     Strict,
     /// As bots report them
     Real,
+}
+
+fn parameter(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("give NAME=VALUE, for example MaximumConcurrency=2".to_owned()),
+    }
 }
 
 impl DevArgs {
@@ -126,6 +136,7 @@ impl DevArgs {
         options.state_dir = self.kept_state();
         options.listen = self.listen();
         options.template.clone_from(&self.template);
+        options.parameters = self.parameters.iter().cloned().collect();
         options.time_scale = self.time_scale;
         options.synchronous_full = self.synchronous_full;
         options.external_endpoint.clone_from(&self.aws_endpoint);
@@ -194,6 +205,18 @@ mod tests {
             (options.state_dir, options.listen.port()),
             (Some(PathBuf::from("here")), 81)
         );
+    }
+
+    #[test]
+    fn parameters_of_the_template_are_passed_on() {
+        let options = stack(
+            "dev --parameter MaximumConcurrency=2 --parameter LogLevel=DEBUG",
+            None,
+        )
+        .unwrap();
+        assert_eq!(options.parameters["MaximumConcurrency"], "2");
+        assert_eq!(options.parameters.len(), 2);
+        assert!(Line::try_parse_from(["dev", "--parameter", "LogLevel"]).is_err());
     }
 
     #[test]

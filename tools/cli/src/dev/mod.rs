@@ -2,6 +2,7 @@
 
 mod announce;
 mod args;
+mod signals;
 mod token;
 
 use std::time::Instant;
@@ -16,11 +17,14 @@ use crate::feed::{self, Case, fresh_update_id, never_idle, wait_until_idle};
 use crate::print;
 use crate::running::{Running, RunningFile};
 use announce::{Ready, first_reply};
+use signals::Signals;
 
 pub(crate) async fn run(args: &DevArgs) -> Result<Ended, Failure> {
     let started = Instant::now();
     let cases = args.events.as_ref().map(Case::all_of).transpose()?;
     let token = token::find(args).map_err(Failure::Usage)?;
+    // Only now: at the prompt, Ctrl-C ends the program as usual.
+    let mut signals = Signals::listen().map_err(Failure::Usage)?;
     let exe = std::env::current_exe()
         .context("this program's own file is not found")
         .map_err(Failure::Usage)?;
@@ -30,7 +34,10 @@ pub(crate) async fn run(args: &DevArgs) -> Result<Ended, Failure> {
         .state_dir
         .as_ref()
         .is_none_or(|directory| !directory.exists());
-    let stack = Box::pin(Stack::start(options)).await.map_err(Failure::usage)?;
+    let stack = tokio::select! {
+        stack = Box::pin(Stack::start(options)) => stack.map_err(Failure::usage)?,
+        () = signals.stop() => return Ok(stopped(args)),
+    };
     let running = RunningFile::write(stack.state_dir(), &Running::of(&stack)).map_err(Failure::Usage)?;
     let scale = stack.view().clock().scale();
     let watching = tokio::spawn(first_reply(
@@ -42,12 +49,20 @@ pub(crate) async fn run(args: &DevArgs) -> Result<Ended, Failure> {
     Ready::of(&stack, args, started).tell(args);
     let ended = tokio::select! {
         ended = work(&stack, args, cases, is_fresh) => ended,
-        signal = stopped() => signal.map(|()| Ended::Well).map_err(Failure::from),
+        () = signals.stop() => {
+            print::note("stopping: batches that run are finished");
+            Ok(stopped(args))
+        }
     };
     watching.abort();
     drop(running);
     stack.shutdown().await;
     ended
+}
+
+/// How a run ends that was told to stop: one that has an end of its own did not reach it.
+fn stopped(args: &DevArgs) -> Ended {
+    Ended::well_if(!args.exit_when_idle)
 }
 
 /// What there is to do beside serving; comes back only if the run has an end of its own.
@@ -84,21 +99,4 @@ fn renumbered(cases: Vec<Case>) -> Vec<Case> {
         .zip(first..)
         .map(|(case, id)| case.renumbered(id))
         .collect()
-}
-
-/// Waits for Ctrl-C or SIGTERM.
-async fn stopped() -> Result<(), anyhow::Error> {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
-        tokio::select! {
-            signal = tokio::signal::ctrl_c() => signal?,
-            _ = terminate.recv() => {}
-        }
-    }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await?;
-    print::note("stopping: batches that run are finished");
-    Ok(())
 }

@@ -28,13 +28,18 @@ pub(super) struct StackProcess {
 
 impl StackProcess {
     /// Starts a stack on a state directory and waits until it is ready.
-    pub(super) async fn start(state_dir: &Path, time_scale: f64) -> Result<Self, anyhow::Error> {
+    pub(super) async fn start(
+        state_dir: &Path,
+        time_scale: f64,
+        more: &[&str],
+    ) -> Result<Self, anyhow::Error> {
         let exe = std::env::current_exe().context("this program's own file is not found")?;
         let mut child = Command::new(exe)
             .args(["dev", "--headless", "--json", "--port", "0"])
             .arg(format!("--time-scale={time_scale}"))
             .arg("--state-dir")
             .arg(state_dir)
+            .args(more)
             // A stack of its own, whatever the environment leads to.
             .env_remove("AWS_ENDPOINT_URL")
             .env_remove("PENSTOCK_BOT_TOKEN")

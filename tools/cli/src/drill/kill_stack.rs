@@ -26,6 +26,9 @@ use crate::running::Running;
 
 /// Connections to the webhook.
 const CONNECTIONS: u32 = 8;
+/// Fewest processors and senders at the same time (Lambda's least `MaximumConcurrency`): the first stack is to have
+/// updates in its queues when it is killed.
+const SLOW: [&str; 2] = ["--parameter", "MaximumConcurrency=2"];
 /// Updates looked at to see how far the load is: so many of them, spread evenly.
 const PROBES: u32 = 100;
 /// Between two looks at the ledger.
@@ -88,7 +91,7 @@ pub(crate) async fn run(args: &KillStackArgs) -> Result<Ended, Failure> {
 async fn drill(args: &KillStackArgs, state_dir: &Path) -> Result<Report, anyhow::Error> {
     let limit = Duration::from_secs(args.idle_limit);
     let load = Load::new(args.updates, args.chats);
-    let first = StackProcess::start(state_dir, args.time_scale).await?;
+    let first = StackProcess::start(state_dir, args.time_scale, &SLOW).await?;
     print::note(&format!(
         "posting {} updates over {} chats",
         load.updates, load.chats
@@ -102,7 +105,7 @@ async fn drill(args: &KillStackArgs, state_dir: &Path) -> Result<Report, anyhow:
     let accepted_at_kill = load.updates - u32::try_from(left).unwrap_or(load.updates);
 
     let begun = Instant::now();
-    let second = StackProcess::start(state_dir, args.time_scale).await?;
+    let second = StackProcess::start(state_dir, args.time_scale, &[]).await?;
     let lanes = finished(post(lanes, &second.running)).await?;
     if !lanes.iter().all(Lane::is_empty) {
         return Err(anyhow!(

@@ -24,7 +24,7 @@ use judge::{Observed, judge};
 use stage::Stage;
 
 /// Between two lines of progress while a stack is waited for.
-const PROGRESS_EVERY: Duration = Duration::from_secs(2);
+const PROGRESS_EVERY: Duration = Duration::from_secs(5);
 
 /// Posts every case in order, waits until nothing is on its way, and judges each.
 pub(crate) async fn run(stack: &Stack, cases: &[Case], limit: Duration) -> Result<Report, Failure> {

@@ -107,7 +107,7 @@ impl Story {
             };
             add(
                 Some(ended),
-                format!("{}, {} attempts{generation}", self.state, self.attempts),
+                format!("{}, {}{generation}", self.state, attempts(self.attempts)),
             );
         }
         if let Some(next) = self.next_try_after_ms {
@@ -142,7 +142,7 @@ impl OneSend {
             told += &format!(", message {id}");
         }
         if self.attempts != 1 {
-            told += &format!(", {} attempts", self.attempts);
+            told += &format!(", {}", attempts(self.attempts));
         }
         if let Some(next) = self.next_try_after_ms {
             told += &format!(", next try at +{next} ms");
@@ -151,6 +151,15 @@ impl OneSend {
             told += &format!("; try {}", failure.told());
         }
         told
+    }
+}
+
+/// `1 attempt`, `2 attempts`.
+fn attempts(count: u32) -> String {
+    if count == 1 {
+        "1 attempt".to_owned()
+    } else {
+        format!("{count} attempts")
     }
 }
 
@@ -193,7 +202,7 @@ mod tests {
             [
                 "update 424242:500000001  message  done",
                 "       +0 ms  received at 2026-09-21 14:13:20.000 UTC",
-                "      +60 ms  done, 1 attempts",
+                "      +60 ms  done, 1 attempt",
                 "     +143 ms  send 0 sendMessage sent, message 71",
                 "              send 1 sendMessage failed; try 1 failed: bot_api_400 (permanent): bad request: message to edit not found",
             ]
@@ -204,7 +213,7 @@ mod tests {
     fn a_dead_update_tells_its_tries() {
         let told = Story::of(&entry("dead", &[]), false, None).lines().join("\n");
         assert!(told.contains("+200 ms  try 1 failed: bot_api_400"), "{told}");
-        assert!(told.contains("+60 ms  dead, 1 attempts"), "{told}");
+        assert!(told.contains("+60 ms  dead, 1 attempt"), "{told}");
     }
 
     #[test]

@@ -10,4 +10,3 @@ mod order;
 mod pipeline;
 mod processes;
 mod restart;
-mod scratch;

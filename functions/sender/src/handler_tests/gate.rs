@@ -1,0 +1,123 @@
+//! The bot's gate: who waits at it, and that whoever waited gets through.
+
+use penstock_ports::Outbox as _;
+use penstock_testkit::Fault;
+
+use super::*;
+
+/// About 30 sends a second (Bot API FAQ), as the gate counts them.
+const CELL: Duration = Duration::from_millis(33);
+
+async fn busy_for(world: &World, cells: u32) {
+    world
+        .deps
+        .ledger
+        .debit_bot(BOT, cells, world.deps.clock.now())
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn with_more_than_a_second_of_queue_ahead_a_send_waits_unclaimed_and_nothing_is_called() {
+    let world = world();
+    let record = one(&world, 1, say(5, 1)).await;
+    busy_for(&world, 40).await;
+    assert_eq!(deliver(&world, &[record]).await, back(&[("m1.0", 40 * 33)]));
+    assert_eq!(
+        (world.deps.api.calls().len(), state(&world, 1)),
+        (0, IntentState::Intended)
+    );
+}
+
+#[tokio::test]
+async fn with_up_to_a_second_of_queue_ahead_a_send_goes() {
+    let world = world();
+    let record = one(&world, 1, say(5, 1)).await;
+    busy_for(&world, 30).await;
+    assert_eq!(deliver(&world, &[record]).await, back(NONE));
+    assert_eq!(world.deps.api.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn what_answers_a_query_or_only_decorates_never_waits_at_the_gate() {
+    let world = world();
+    busy_for(&world, 1_000).await;
+    let batch = [
+        one(
+            &world,
+            1,
+            call(
+                "answerPreCheckoutQuery",
+                &json!({"pre_checkout_query_id": "7", "ok": true}),
+            ),
+        )
+        .await,
+        one(
+            &world,
+            2,
+            call("sendChatAction", &json!({"chat_id": 6, "action": "typing"})),
+        )
+        .await,
+        one(&world, 3, say(7, 1)).await,
+    ];
+    let answered = deliver(&world, &batch).await;
+    assert_eq!(
+        answered.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(),
+        ["m3.0"]
+    );
+    let called: Vec<_> = world
+        .deps
+        .api
+        .sent()
+        .into_iter()
+        .map(|(method, _)| method)
+        .collect();
+    assert_eq!(called.len(), 2);
+    assert!(!called.contains(&"sendMessage".to_owned()));
+}
+
+#[tokio::test]
+async fn a_gate_that_cannot_be_reached_stops_nobody() {
+    let world = world();
+    let record = one(&world, 1, say(5, 1)).await;
+    world.deps.ledger.fail_next(1, Fault::Unavailable);
+    assert_eq!(deliver(&world, &[record]).await, back(NONE));
+    assert_eq!(state(&world, 1), IntentState::Sent);
+}
+
+/// Many chats at once: those that wait must not push each other back for ever.
+#[tokio::test]
+async fn a_burst_over_the_bots_rate_is_sent_whole_at_that_rate() {
+    const BURST: i64 = 300;
+    let world = world();
+    let mut due = Vec::new();
+    for update in 1..=BURST {
+        due.push((world.deps.clock.now(), one(&world, update, say(update, 1)).await));
+    }
+    let mut sent_in_second = vec![0_usize; 60];
+    for second in &mut sent_in_second {
+        let now = world.deps.clock.now();
+        let before = world.deps.api.calls().len();
+        let (ready, mut waiting): (Vec<_>, Vec<_>) = due.into_iter().partition(|(at, _)| *at <= now);
+        for batch in ready.chunks(10) {
+            let records: Vec<_> = batch.iter().map(|(_, record)| record.clone()).collect();
+            let answered = deliver(&world, &records).await;
+            for (id, wait) in answered {
+                let record = records.iter().find(|record| record.id == id).unwrap();
+                waiting.push((now + wait, again(record)));
+            }
+        }
+        due = waiting;
+        *second = world.deps.api.calls().len() - before;
+        world.deps.clock.advance(Duration::from_secs(1));
+    }
+    assert_eq!(due, [], "some wait for ever");
+    let last = sent_in_second.iter().rposition(|sent| *sent > 0).unwrap();
+    let longest = u64::try_from(BURST).unwrap() * u64::try_from(CELL.as_millis()).unwrap() / 1000 + 2;
+    assert!(u64::try_from(last).unwrap() <= longest, "{sent_in_second:?}");
+    // What is up to a second ahead goes at once, so the first second holds up to two seconds' sends.
+    assert!(
+        sent_in_second.iter().all(|sent| *sent <= 62),
+        "{sent_in_second:?}"
+    );
+}
