@@ -153,6 +153,7 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
             group: MessageGroupId(record.group.clone()),
             received_at: envelope.received_at,
             trace_id: envelope.trace_id.to_owned(),
+            digest: Some(envelope.digest),
         };
         let done = match self
             .file(&subject, envelope.redrive, envelope.update, REDROVE, REDROVE_WHY)
@@ -291,15 +292,7 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
     }
 
     fn stranger(&self, record: &Record, bot_id: BotId, key: LedgerKey) -> Subject {
-        Subject {
-            key,
-            bot_id,
-            update_id: -1,
-            kind: UpdateKind::Unknown,
-            group: MessageGroupId(record.group.clone()),
-            received_at: self.0.clock.now(),
-            trace_id: String::new(),
-        }
+        Subject::stranger(key, bot_id, &record.group, self.0.clock.now())
     }
 
     fn verdict_of(&self, filed: Filed) -> Verdict {

@@ -110,6 +110,7 @@ fn subject(record: &Record) -> Subject {
         group: MessageGroupId(record.group.clone()),
         received_at: START,
         trace_id: envelope.trace_id.to_owned(),
+        digest: Some(envelope.digest),
     }
 }
 

@@ -4,8 +4,7 @@ use aws_lambda_events::event::sqs::SqsBatchResponse;
 use penstock_batch::{Alone, Record, Time, Verdict, answer, growing_wait, run};
 use penstock_bot::Bot;
 use penstock_domain::failure::{Disposition, Failure};
-use penstock_domain::ids::{BotId, LedgerKey, MessageGroupId};
-use penstock_domain::kind::UpdateKind;
+use penstock_domain::ids::{BotId, LedgerKey};
 use penstock_formats::ReadError;
 use penstock_formats::envelope::Envelope;
 use penstock_ports::{Clock, Deliveries, Draw, Filed, Inbox, PortError, QueueSender, Subject};
@@ -84,15 +83,8 @@ async fn poison<I: Inbox, U, O, B, C: Clock, D>(
             .and_then(|bot| bot.parse().ok())
             .unwrap_or(0),
     );
-    let subject = Subject {
-        key: LedgerKey::quarantined(bot_id, record.body.as_bytes()),
-        bot_id,
-        update_id: -1,
-        kind: UpdateKind::Unknown,
-        group: MessageGroupId(record.group.clone()),
-        received_at: now,
-        trace_id: String::new(),
-    };
+    let key = LedgerKey::quarantined(bot_id, record.body.as_bytes());
+    let subject = Subject::stranger(key, bot_id, &record.group, now);
     let failure = Failure::new(
         "malformed_body",
         &error.to_string(),

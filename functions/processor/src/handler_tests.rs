@@ -188,6 +188,7 @@ async fn claimed_by_another(world: &World, record: &Record) -> ClaimAs {
         group: penstock_domain::ids::MessageGroupId(record.group.clone()),
         received_at: START,
         trace_id: String::new(),
+        digest: None,
     };
     let request = ClaimRequest {
         owner: Owner(format!("another at {now}")),

@@ -55,6 +55,7 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
             group: MessageGroupId(record.group.clone()),
             received_at: envelope.received_at,
             trace_id: envelope.trace_id.to_owned(),
+            digest: Some(envelope.digest),
         };
         Self {
             deps,
@@ -180,7 +181,7 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
                     kind = self.subject.kind.name(),
                     attempt = claim.attempt,
                     sends = count,
-                    wait_ms = now.since(self.subject.received_at).as_millis(),
+                    wait_ms = now.millis_since(self.subject.received_at),
                     "done"
                 );
                 Verdict::Done

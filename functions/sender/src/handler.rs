@@ -6,8 +6,8 @@ use std::time::Duration;
 use aws_lambda_events::event::sqs::SqsBatchResponse;
 use penstock_batch::{Alone, Record, Time, Verdict, answer, growing_wait, run};
 use penstock_domain::failure::{Disposition, Failure};
-use penstock_domain::ids::{BotId, LedgerKey, MessageGroupId};
-use penstock_domain::kind::UpdateKind;
+use penstock_domain::ids::{BotId, LedgerKey};
+use penstock_domain::method::spends_send_budget;
 use penstock_formats::ReadError;
 use penstock_formats::outbound::Outbound;
 use penstock_ports::{
@@ -16,6 +16,7 @@ use penstock_ports::{
 
 use crate::gate::{debit, is_debited};
 use crate::send::Sending;
+use crate::throttles::Throttles;
 
 /// What the sender works with.
 pub struct Deps<L, A, S, C, D> {
@@ -29,6 +30,8 @@ pub struct Deps<L, A, S, C, D> {
     pub clock: C,
     /// Chance.
     pub draw: D,
+    /// What this instance knows of its bots' limits.
+    pub throttles: Throttles,
 }
 
 /// Handles a batch of the queue that it came from. It cannot fail as a whole: what was not handled is named in the
@@ -86,14 +89,26 @@ struct Records<'a, L, A, S, C, D> {
     waits: &'a BTreeMap<BotId, Duration>,
 }
 
+impl<L, A, S, C: Clock, D: Draw> Records<'_, L, A, S, C, D> {
+    /// How long a send has to wait for its bot: for its turn at the gate, or for a hold. Waiters of a hold are spread
+    /// over as much again, so that they don't all come back in one instant.
+    fn wait(&self, record: &Record, outbound: &Outbound) -> Option<Duration> {
+        let turn = self.waits.get(&outbound.bot_id).filter(|_| is_debited(record, outbound));
+        let held = || self.deps.throttles.held_for(outbound.bot_id, self.deps.clock.now());
+        let held = spends_send_budget(&outbound.call.method).then(held).flatten();
+        let held = held.map(|held| held + held.mul_f64(self.deps.draw.draw().get()));
+        turn.copied().max(held)
+    }
+}
+
 impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> penstock_batch::Handler
     for Records<'_, L, A, S, C, D>
 {
     async fn handle(&self, record: &Record, _alone: &Alone) -> Verdict {
         match self.read.get(&record.id) {
-            Some(Ok(outbound)) => match self.waits.get(&outbound.bot_id) {
-                Some(wait) if is_debited(record, outbound) => Verdict::ComeBackIn(*wait),
-                _ => {
+            Some(Ok(outbound)) => match self.wait(record, outbound) {
+                Some(wait) => Verdict::held(wait),
+                None => {
                     Sending {
                         deps: self.deps,
                         record,
@@ -146,15 +161,8 @@ pub(crate) async fn park<L: Inbox, A, S, C: Clock, D>(
     message: &str,
 ) -> Verdict {
     let now = deps.clock.now();
-    let subject = Subject {
-        key: LedgerKey::quarantined(bot_id, record.body.as_bytes()),
-        bot_id,
-        update_id: -1,
-        kind: UpdateKind::Unknown,
-        group: MessageGroupId(record.group.clone()),
-        received_at: now,
-        trace_id: String::new(),
-    };
+    let key = LedgerKey::quarantined(bot_id, record.body.as_bytes());
+    let subject = Subject::stranger(key, bot_id, &record.group, now);
     let failure = Failure::new(code, message, Disposition::Permanent, 1, now);
     match deps
         .ledger

@@ -74,6 +74,7 @@ fn world() -> World {
             secrets: FakeSecrets::with(BOT, secret(TOKEN)),
             clock: ManualClock::at(START),
             draw: FixedDraw::default(),
+            throttles: Throttles::default(),
         },
         queue: FakeQueue::default(),
     }
@@ -110,6 +111,7 @@ async fn committed(world: &World, update: i64, calls: Vec<Call>) -> Vec<Record> 
         group: penstock_domain::ids::MessageGroupId(format!("{BOT}:c:5")),
         received_at: now,
         trace_id: trace_id(BOT, UpdateId(update)),
+        digest: None,
     };
     let request = ClaimRequest {
         owner: Owner("processor".to_owned()),

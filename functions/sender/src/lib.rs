@@ -7,6 +7,7 @@ mod handler;
 mod limits;
 mod rewrite;
 mod send;
+mod throttles;
 mod verdict;
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
@@ -17,6 +18,7 @@ use penstock_ports::Clock as _;
 use penstock_telegram::BotApiClient;
 
 pub use handler::{Deps, handle};
+pub use throttles::Throttles;
 
 /// Serves the Lambda runtime until it ends.
 ///
@@ -34,6 +36,7 @@ pub async fn run(lookup: &Lookup<'_>) -> Result<(), Error> {
         secrets: CachedSecrets::new(clients.secrets_manager(), config.bot_secret_prefix, clock),
         clock,
         draw: SystemDraw,
+        throttles: Throttles::default(),
     };
     let outbound = SqsQueue::new(clients.sqs(), &config.outbound_queue_url);
     let bulk = SqsQueue::new(clients.sqs(), &config.bulk_queue_url);

@@ -232,7 +232,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
             Next::Unknown => SettleAs::Unknown { failure },
             Next::Again { wait, burned } => {
                 if let Disposition::Throttled { .. } = failure.disposition {
-                    self.hold(now + wait, now).await;
+                    self.hold(wait, now).await;
                 }
                 SettleAs::Retry {
                     next_at: now + wait,
@@ -245,15 +245,21 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
     }
 
     /// No send to this chat before then, by anybody. Its own group needs no read for that: its head stays hidden.
-    async fn hold(&self, until: Timestamp, now: Timestamp) {
-        let group = MessageGroupId(self.record.group.clone());
-        if let Err(error) = self
-            .deps
-            .ledger
-            .hold_chat(self.outbound.bot_id, chat_of_group(&group), until, now)
-            .await
-        {
-            tracing::warn!(trace_id = self.outbound.trace_id, error = %error, "the chat's hold was not stored");
+    /// When several chats are refused at a time, it is the bot that is too fast.
+    async fn hold(&self, wait: Duration, now: Timestamp) {
+        let Deps { ledger, throttles, .. } = self.deps;
+        let (bot, group) = (self.outbound.bot_id, MessageGroupId(self.record.group.clone()));
+        let chat = chat_of_group(&group);
+        let stored = ledger.hold_chat(bot, chat, now + wait, now).await;
+        let bot_stored = match throttles.note(bot, chat, wait, now) {
+            Some(until) => {
+                tracing::warn!(bot.id = bot.0, "several chats were refused: the bot is held");
+                ledger.hold_bot(bot, until, now).await
+            }
+            None => Ok(()),
+        };
+        if let Err(error) = stored.and(bot_stored) {
+            tracing::warn!(trace_id = self.outbound.trace_id, error = %error, "a hold was not stored");
         }
     }
 
@@ -305,7 +311,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
     fn settled(&self, settle: &SettleAs, now: Timestamp) -> Verdict {
         let outbound = self.outbound;
         let (trace_id, n, method) = (&outbound.trace_id, outbound.n, &outbound.call.method);
-        let total_ms = now.since(outbound.received_at).as_millis();
+        let total_ms = now.millis_since(outbound.received_at);
         match settle {
             SettleAs::Sent { .. } => {
                 tracing::info!(
@@ -326,7 +332,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
                     intent.n = n,
                     method,
                     code = failure.code,
-                    wait_ms = wait.as_millis(),
+                    wait_ms = next_at.millis_since(now),
                     "not sent: tried again"
                 );
                 Verdict::ComeBackIn(wait)

@@ -228,10 +228,8 @@ pub fn judge_refusal(existing: &Record, mine: &ClaimRequest) -> Refusal {
             fence: existing.fence,
         };
     }
-    if existing.digest.is_some_and(|digest| digest != mine.digest)
-        && existing.redrive == 0
-        && mine.redrive == 0
-    {
+    // Before the generations: a redrive keeps the digest, an edited body too, so another digest is another Update.
+    if existing.digest.is_some_and(|digest| digest != mine.digest) {
         return Refusal::ReusedId;
     }
     if mine.redrive < existing.redrive {
@@ -386,16 +384,18 @@ mod tests {
 
     #[test]
     fn a_reused_id_with_another_body_is_another_update() {
-        let existing = Record {
-            redrive: 0,
-            ..record(State::Done)
-        };
-        let other = ClaimRequest {
-            digest: UpdateDigest(8),
-            redrive: 0,
-            ..claim(0)
-        };
-        assert_eq!(judge_refusal(&existing, &other), Refusal::ReusedId);
+        for redrive in [0, 3] {
+            let existing = Record {
+                redrive,
+                ..record(State::Done)
+            };
+            let other = ClaimRequest {
+                digest: UpdateDigest(8),
+                redrive: 0,
+                ..claim(0)
+            };
+            assert_eq!(judge_refusal(&existing, &other), Refusal::ReusedId);
+        }
     }
 
     #[test]

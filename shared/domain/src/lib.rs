@@ -17,4 +17,5 @@ pub mod retry;
 pub mod route;
 mod scan;
 pub mod secret;
+pub mod throttle;
 pub mod time;

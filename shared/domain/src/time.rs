@@ -27,6 +27,12 @@ impl Timestamp {
         self.0.div_euclid(1000) + if self.0.rem_euclid(1000) == 0 { 0 } else { 1 }
     }
 
+    /// Milliseconds from `earlier` to this, for logs; negative if it is before.
+    #[must_use]
+    pub const fn millis_since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
     /// How long after `earlier` this is; zero if it is not after it.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {

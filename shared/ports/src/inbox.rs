@@ -1,7 +1,7 @@
 //! The ledger, as the processor sees it: who may work on an Update, and how its outcome is kept.
 
 use penstock_domain::failure::Failure;
-use penstock_domain::ids::{BotId, LedgerKey, MessageGroupId};
+use penstock_domain::ids::{BotId, LedgerKey, MessageGroupId, UpdateDigest};
 use penstock_domain::intent::Intent;
 use penstock_domain::kind::UpdateKind;
 use penstock_domain::ledger::{ClaimRequest, Fence, Owner, Record, Refusal};
@@ -26,6 +26,25 @@ pub struct Subject {
     pub received_at: Timestamp,
     /// The id that runs through every hop.
     pub trace_id: String,
+    /// Digest of the Update; none for what is no Update.
+    pub digest: Option<UpdateDigest>,
+}
+
+impl Subject {
+    /// A body that is no Update of ours, under a key of its own.
+    #[must_use]
+    pub fn stranger(key: LedgerKey, bot_id: BotId, group: &str, now: Timestamp) -> Self {
+        Self {
+            key,
+            bot_id,
+            update_id: -1,
+            kind: UpdateKind::Unknown,
+            group: MessageGroupId(group.to_owned()),
+            received_at: now,
+            trace_id: String::new(),
+            digest: None,
+        }
+    }
 }
 
 /// A claim in hand: what every settling write has to show.

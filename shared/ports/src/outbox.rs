@@ -87,6 +87,15 @@ pub trait Outbox: Send + Sync {
         now: Timestamp,
     ) -> impl Future<Output = Result<(), PortError>> + Send;
 
+    /// Holds a bot's interactive sends: none before then. Combined by the later one and never shortened; who debits
+    /// the gate is told.
+    fn hold_bot(
+        &self,
+        bot: penstock_domain::ids::BotId,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<(), PortError>> + Send;
+
     /// Debits `cells` interactive sends from the bot's gate; gives back how long to wait before the first, zero if
     /// they may go at once.
     fn debit_bot(

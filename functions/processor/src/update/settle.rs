@@ -65,7 +65,7 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Deliver
         match self.deps.inbox.settle(&self.subject, claim, &verdict, now).await {
             Ok(true) => match comes_back {
                 Some(wait) => {
-                    let wait_ms = wait.as_millis();
+                    let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                     tracing::warn!(
                         trace_id,
                         code = failure.code,

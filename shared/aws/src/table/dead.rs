@@ -20,9 +20,12 @@ const DEAD: &str = "#state = :dead, #dead_at = :now, #expires_at = :expires_at, 
 const LETTER: &str = "#v = :v, #key = :key, #bot_id = :bot_id, #update_id = :update_id, #kind = :kind, \
                       #group = :group, #received_at = :received_at, #trace_id = :trace_id, #redrive = :redrive";
 
+/// The failure code of what came too late.
+const EXPIRED: &str = "expired";
+
 /// Where the raw body goes: what is set, and what is removed of an earlier one.
 struct RawClause {
-    set: &'static str,
+    set: String,
     removed: &'static str,
 }
 
@@ -33,10 +36,11 @@ fn dead_values(
     failure: &Failure,
     now: Timestamp,
 ) -> (Write, RawClause) {
-    let kind = if subject.update_id < 0 {
-        "quarantine"
-    } else {
-        "dead"
+    let kind = match failure.code.as_str() {
+        _ if subject.update_id < 0 => "quarantine",
+        // Too late to matter: found by who looks for it, never an alarm.
+        EXPIRED => "expired",
+        _ => "dead",
     };
     let write = write
         .text("dead", "dead")
@@ -48,7 +52,7 @@ fn dead_values(
         Some(raw) => (
             write.value("raw", raw.clone()),
             RawClause {
-                set: "#raw = :raw",
+                set: "#raw = :raw".to_owned(),
                 removed: "#raw_rows, #raw_set",
             },
         ),
@@ -57,7 +61,7 @@ fn dead_values(
                 .number("raw_rows", stored.rows)
                 .text("raw_set", stored.set.as_str()),
             RawClause {
-                set: "#raw_rows = :raw_rows, #raw_set = :raw_set",
+                set: "#raw_rows = :raw_rows, #raw_set = :raw_set".to_owned(),
                 removed: "#raw",
             },
         ),
@@ -97,7 +101,15 @@ impl Letter<'_> {
             .number("zero", 0)
             .number("one", 1)
             .number("now_s", self.now.as_millis().div_euclid(1000));
-        dead_values(write, self.subject, &self.stored, self.failure, self.now)
+        let (write, mut raw) = dead_values(write, self.subject, &self.stored, self.failure, self.now);
+        // Without the digest a later Update under the same id could not be told from this one.
+        match self.subject.digest {
+            Some(digest) => {
+                raw.set += ", #digest = :digest";
+                (write.text("digest", digest.to_string()), raw)
+            }
+            None => (write, raw),
+        }
     }
 
     /// Over no record, or one that nobody works on.
@@ -124,11 +136,12 @@ impl Letter<'_> {
     /// Over a record that outlived its life: nothing of it stays but the fence.
     fn over_expired(&self, seen: Fence) -> Write {
         let (write, raw) = self.values();
+        let digest = if self.subject.digest.is_some() { "" } else { ", #digest" };
         write
             .number("seen", seen.0)
             .update(&format!(
                 "SET {DEAD}, #tries = list_append(:none, :try), {}, {LETTER}, #fence = #fence + :one, \
-                 #attempts = :zero, #open = :zero REMOVE #owner, #lease_until, #next_at, #digest, {OUTCOME}, {}",
+                 #attempts = :zero, #open = :zero REMOVE #owner, #lease_until, #next_at, {OUTCOME}, {}{digest}",
                 raw.set, raw.removed
             ))
             .condition("#expires_at < :now_s AND #fence = :seen")

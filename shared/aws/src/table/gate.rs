@@ -8,11 +8,11 @@ use penstock_domain::time::Timestamp;
 use penstock_ports::PortError;
 
 use super::expression::{Write, Written};
-use super::{ITEM_VERSION, Ledger, bot_pk, chat_pk, item};
+use super::{ITEM_VERSION, Item, Ledger, bot_pk, chat_pk, item};
 use crate::hooks::point;
 
 /// Time of one interactive send of a bot: Telegram allows about 30 a second (Bot API FAQ).
-const CELL_MILLIS: u32 = 33;
+const CELL_MILLIS: u64 = 33;
 /// Life of a gate after its last write: longer than any wait that Telegram was seen to ask for (14 h).
 const GATE_LIFE: Duration = Duration::from_secs(2 * 86_400);
 
@@ -37,39 +37,52 @@ impl Ledger {
         Ok(())
     }
 
+    pub(crate) async fn hold_bot_until(&self, bot: BotId, until: Timestamp, now: Timestamp) -> Result<(), PortError> {
+        let write = gate(bot, now)
+            .number("until", until)
+            .update("SET #hold_until = :until, #v = :v, #expires_at = :expires_at")
+            .condition("attribute_not_exists(#hold_until) OR #hold_until < :until");
+        point("ledger.hold.before");
+        self.write("ledger.hold_bot", write, ReturnValue::None).await?;
+        point("ledger.hold.after");
+        Ok(())
+    }
+
     pub(crate) async fn debit(&self, bot: BotId, cells: u32, now: Timestamp) -> Result<Duration, PortError> {
         const OPERATION: &str = "ledger.debit";
-        let cost = i64::from(cells) * i64::from(CELL_MILLIS);
-        let gate = || {
-            Write::to(bot_pk(bot), "GATE#interactive")
-                .number("v", ITEM_VERSION)
-                .number("now", now)
-                .number("expires_at", (now + GATE_LIFE).as_secs_ceil())
-        };
-        let idle = gate()
-            .number("tat", now.as_millis() + cost)
+        let cost = Duration::from_millis(u64::from(cells) * CELL_MILLIS);
+        let idle = gate(bot, now)
+            .number("now", now)
+            .number("tat", now + cost)
             .update("SET #tat = :tat, #v = :v, #expires_at = :expires_at")
             .condition("attribute_not_exists(#tat) OR #tat < :now");
         point("ledger.debit.before");
-        let refused = match self.write(OPERATION, idle, ReturnValue::None).await? {
-            Written::Applied(_) => None,
-            Written::Refused(existing) => Some(existing),
-        };
+        let written = self.write(OPERATION, idle, ReturnValue::AllNew).await?;
         point("ledger.debit.after");
-        if refused.is_none() {
-            return Ok(Duration::ZERO);
+        if let Written::Applied(gate) = written {
+            return Ok(ahead(&gate, cost, now));
         }
-        let busy = gate()
-            .number("cost", cost)
+        let busy = gate(bot, now)
+            .number("now", now)
+            .number("cost", cost.as_millis())
             .update("SET #tat = #tat + :cost, #v = :v, #expires_at = :expires_at")
             .condition("#tat >= :now");
-        match self.write(OPERATION, busy, ReturnValue::UpdatedOld).await? {
-            Written::Applied(old) => {
-                let tat = item::number(&old, "tat").map_or(now, Timestamp::from_millis);
-                Ok(tat.since(now))
-            }
+        match self.write(OPERATION, busy, ReturnValue::AllNew).await? {
+            Written::Applied(gate) => Ok(ahead(&gate, cost, now)),
             // The queue ran empty between the two writes: nothing is ahead of us.
             Written::Refused(_) => Ok(Duration::ZERO),
         }
     }
+}
+
+fn gate(bot: BotId, now: Timestamp) -> Write {
+    Write::to(bot_pk(bot), "GATE#interactive")
+        .number("v", ITEM_VERSION)
+        .number("expires_at", (now + GATE_LIFE).as_secs_ceil())
+}
+
+/// How long what was just debited has to wait: for what is ahead of it, and for a hold.
+fn ahead(gate: &Item, cost: Duration, now: Timestamp) -> Duration {
+    let time = |name| item::number(gate, name).map_or(now, Timestamp::from_millis);
+    (time("tat") - cost).max(time("hold_until")).since(now)
 }

@@ -179,6 +179,10 @@ impl Outbox for Ledger {
         self.hold(bot, chat, until, now).await
     }
 
+    async fn hold_bot(&self, bot: BotId, until: Timestamp, now: Timestamp) -> Result<(), PortError> {
+        self.hold_bot_until(bot, until, now).await
+    }
+
     async fn debit_bot(
         &self,
         bot: BotId,

@@ -69,6 +69,28 @@ pub async fn debits_add_up_and_an_idle_gate_does_not_wait<W: World>(world: &W) {
     );
 }
 
+/// Whoever debits the gate waits for the hold, and nobody shortens it.
+pub async fn a_held_bot_is_waited_for_by_whoever_debits_its_gate<W: World>(world: &W) {
+    let case = Case::new(world);
+    let bot = case.subject.bot_id;
+    let second = Duration::from_secs(1);
+    for until in [START + 9 * second, START + 3 * second] {
+        case.ledger()
+            .hold_bot(bot, until, START)
+            .await
+            .expect("hold answers");
+    }
+    let debit = async |now| {
+        case.ledger()
+            .debit_bot(bot, 1, now)
+            .await
+            .expect("debit answers")
+    };
+    assert_eq!(debit(START).await, 9 * second, "the later hold binds");
+    assert_eq!(debit(START + 4 * second).await, 5 * second);
+    assert_eq!(debit(START + 9 * second).await, Duration::ZERO, "it is over");
+}
+
 /// None is lost.
 pub async fn debits_at_once_are_all_counted<W: World>(world: &W) {
     let case = Case::new(world);

@@ -86,6 +86,7 @@ impl<'w, W: World> Case<'w, W> {
             group: Scope::Chat("1001".to_owned()).group(bot_id),
             received_at: START,
             trace_id: trace_id(bot_id, UpdateId(update_id)),
+            digest: None,
         };
         Self { world, subject }
     }
@@ -352,6 +353,7 @@ macro_rules! contract_tests {
             gates: a_hold_is_never_shortened
                 a_hold_binds_one_chat_of_one_bot
                 debits_add_up_and_an_idle_gate_does_not_wait
+                a_held_bot_is_waited_for_by_whoever_debits_its_gate
                 debits_at_once_are_all_counted;
         }
     };

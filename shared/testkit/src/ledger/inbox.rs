@@ -168,6 +168,7 @@ impl Store {
         }
         row.subject = subject.clone();
         row.record.redrive = redrive;
+        row.record.digest = subject.digest.or(row.record.digest);
         row.record.fence = Fence(row.record.fence.0 + 1);
         row.record.owner = None;
         park(row, subject, raw, failure, expires_at);

@@ -50,6 +50,7 @@ struct Store {
     rows: HashMap<LedgerKey, Row>,
     chats: HashMap<(BotId, String), (String, u64)>,
     holds: HashMap<(BotId, String), Timestamp>,
+    bot_holds: HashMap<BotId, Timestamp>,
     gates: HashMap<BotId, i64>,
 }
 
@@ -72,6 +73,7 @@ impl FakeLedger {
             rows: HashMap::new(),
             chats: HashMap::new(),
             holds: HashMap::new(),
+            bot_holds: HashMap::new(),
             gates: HashMap::new(),
         };
         Self(Mutex::new(Inner {
@@ -193,6 +195,10 @@ impl Outbox for FakeLedger {
         _now: Timestamp,
     ) -> Result<(), PortError> {
         self.call("ledger.hold", |store| store.hold(bot, chat, until))
+    }
+
+    async fn hold_bot(&self, bot: BotId, until: Timestamp, _now: Timestamp) -> Result<(), PortError> {
+        self.call("ledger.hold_bot", |store| store.hold_bot(bot, until))
     }
 
     async fn debit_bot(

@@ -125,7 +125,13 @@ impl Store {
         let tat = self.gates.entry(bot).or_insert(i64::MIN);
         let start = now.as_millis().max(*tat);
         *tat = start + i64::from(cells) * CELL_MILLIS;
-        Timestamp::from_millis(start).since(now)
+        let held = self.bot_holds.get(&bot).copied().unwrap_or(now);
+        Timestamp::from_millis(start).max(held).since(now)
+    }
+
+    pub(super) fn hold_bot(&mut self, bot: BotId, until: Timestamp) {
+        let hold = self.bot_holds.entry(bot).or_insert(until);
+        *hold = until.max(*hold);
     }
 }
 

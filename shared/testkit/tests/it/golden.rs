@@ -66,6 +66,7 @@ fn subject(update: i64) -> Subject {
         group: Scope::Chat("1001".to_owned()).group(BOT),
         received_at: Timestamp::from_millis(1_789_999_999_500),
         trace_id: trace_id(BOT, UpdateId(update)),
+        digest: None,
     }
 }
 

@@ -6,4 +6,5 @@ mod dev;
 mod headless;
 mod load;
 mod program;
+mod readme;
 mod refusals;
