@@ -166,11 +166,18 @@ fn the_local_stack_reads_the_whole_template() {
 #[test]
 fn the_ingress_may_only_read_secrets_and_send() {
     let roles = of_type("AWS::IAM::Role");
-    let (_, role) = roles.iter().find(|(name, _)| name.starts_with("Ingress")).unwrap();
+    let (_, role) = roles
+        .iter()
+        .find(|(name, _)| name.starts_with("Ingress"))
+        .unwrap();
     let text = serde_yaml_ng::to_string(role.get("Policies").unwrap()).unwrap();
-    let words = text.split_whitespace().map(|word| word.trim_matches(['[', ']', ',', '"', '\'', '-']));
+    let words = text
+        .split_whitespace()
+        .map(|word| word.trim_matches(['[', ']', ',', '"', '\'', '-']));
     let services = ["sqs:", "dynamodb:", "secretsmanager:", "lambda:", "s3:", "kms:"];
-    let mut allowed: Vec<_> = words.filter(|word| services.iter().any(|service| word.starts_with(service))).collect();
+    let mut allowed: Vec<_> = words
+        .filter(|word| services.iter().any(|service| word.starts_with(service)))
+        .collect();
     allowed.sort_unstable();
     allowed.dedup();
     assert_eq!(allowed, ["secretsmanager:GetSecretValue", "sqs:SendMessage"]);

@@ -1,11 +1,7 @@
 //! What the dead_letter function is configured with.
 
-use std::time::Duration;
-
 use penstock_aws::{ConfigError, Lookup, Settings};
 use penstock_domain::ledger::Retention;
-
-const DAY: Duration = Duration::from_secs(86_400);
 
 pub(crate) struct Config {
     pub(crate) table_name: String,
@@ -29,10 +25,7 @@ impl Config {
                 ),
                 settings.text("BULK_DLQ_URL", "URL of the bulk queue's dead-letter queue"),
             ],
-            retention: Retention {
-                dedup_window: DAY * settings.number("DEDUP_WINDOW_DAYS", 7, 1, 90),
-                dead: DAY * settings.number("DEAD_RETENTION_DAYS", 90, 14, 3650),
-            },
+            retention: settings.retention(),
         };
         settings.finish(config)
     }

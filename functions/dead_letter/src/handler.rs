@@ -7,7 +7,6 @@ use penstock_batch::{Alone, Record, Time, Verdict, answer, growing_wait, run};
 use penstock_domain::failure::{Disposition, Failure};
 use penstock_domain::ids::{BotId, LedgerKey, MessageGroupId};
 use penstock_domain::intent::{IntentClaim, IntentRefusal, IntentState};
-use penstock_domain::kind::UpdateKind;
 use penstock_domain::ledger::Owner;
 use penstock_formats::ReadError;
 use penstock_formats::envelope::Envelope;

@@ -15,8 +15,6 @@ use crate::handler::{Deps, handle};
 
 #[path = "handler_tests/accepted.rs"]
 mod accepted;
-#[path = "handler_tests/lines.rs"]
-mod lines;
 #[path = "handler_tests/logs.rs"]
 mod logs;
 #[path = "handler_tests/quarantined.rs"]

@@ -25,8 +25,6 @@ mod scripted;
 mod claims;
 #[path = "handler_tests/failures.rs"]
 mod failures;
-#[path = "handler_tests/lines.rs"]
-mod lines;
 #[path = "handler_tests/outcomes.rs"]
 mod outcomes;
 #[path = "handler_tests/queue.rs"]

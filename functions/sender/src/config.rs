@@ -9,7 +9,6 @@ use penstock_telegram::ClientConfig;
 
 use crate::limits::CALL_LIMIT;
 
-const DAY: Duration = Duration::from_secs(86_400);
 /// Time for a connection to the Bot API.
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 
@@ -34,10 +33,7 @@ impl Config {
                 "TELEGRAM_API_ROOT",
                 "root of the Bot API, https://api.telegram.org",
             ),
-            retention: Retention {
-                dedup_window: DAY * settings.number("DEDUP_WINDOW_DAYS", 7, 1, 90),
-                dead: DAY * settings.number("DEAD_RETENTION_DAYS", 90, 14, 3650),
-            },
+            retention: settings.retention(),
         };
         settings.finish(config)
     }

@@ -93,8 +93,15 @@ impl<L, A, S, C: Clock, D: Draw> Records<'_, L, A, S, C, D> {
     /// How long a send has to wait for its bot: for its turn at the gate, or for a hold. Waiters of a hold are spread
     /// over as much again, so that they don't all come back in one instant.
     fn wait(&self, record: &Record, outbound: &Outbound) -> Option<Duration> {
-        let turn = self.waits.get(&outbound.bot_id).filter(|_| is_debited(record, outbound));
-        let held = || self.deps.throttles.held_for(outbound.bot_id, self.deps.clock.now());
+        let turn = self
+            .waits
+            .get(&outbound.bot_id)
+            .filter(|_| is_debited(record, outbound));
+        let held = || {
+            self.deps
+                .throttles
+                .held_for(outbound.bot_id, self.deps.clock.now())
+        };
         let held = spends_send_budget(&outbound.call.method).then(held).flatten();
         let held = held.map(|held| held + held.mul_f64(self.deps.draw.draw().get()));
         turn.copied().max(held)

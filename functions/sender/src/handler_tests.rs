@@ -1,5 +1,6 @@
 //! The sender, case by case, over the ledger and the Bot API in memory. This file has what all cases need.
 
+use crate::throttles::Throttles;
 use std::time::Duration;
 
 use penstock_batch::{Record, Time};
@@ -22,8 +23,6 @@ use crate::handler::{Deps, handle};
 mod ambiguous;
 #[path = "handler_tests/gate.rs"]
 mod gate;
-#[path = "handler_tests/lines.rs"]
-mod lines;
 #[path = "handler_tests/queue.rs"]
 mod queue;
 #[path = "handler_tests/refusals.rs"]

@@ -247,7 +247,9 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
     /// No send to this chat before then, by anybody. Its own group needs no read for that: its head stays hidden.
     /// When several chats are refused at a time, it is the bot that is too fast.
     async fn hold(&self, wait: Duration, now: Timestamp) {
-        let Deps { ledger, throttles, .. } = self.deps;
+        let Deps {
+            ledger, throttles, ..
+        } = self.deps;
         let (bot, group) = (self.outbound.bot_id, MessageGroupId(self.record.group.clone()));
         let chat = chat_of_group(&group);
         let stored = ledger.hold_chat(bot, chat, now + wait, now).await;

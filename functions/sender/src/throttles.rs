@@ -27,7 +27,13 @@ impl Throttles {
     }
 
     /// Notes a 429; gives back until when the bot is held, if that follows and was not known.
-    pub(crate) fn note(&self, bot: BotId, chat: &str, retry_after: Duration, now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn note(
+        &self,
+        bot: BotId,
+        chat: &str,
+        retry_after: Duration,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
         let mut bots = self.bots();
         let bot = bots.entry(bot).or_default();
         let until = bot.throttled.note(chat, retry_after, now)?;

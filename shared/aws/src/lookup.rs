@@ -2,6 +2,11 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
+
+use penstock_domain::ledger::Retention;
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// Looks a variable up. `std::env::var` in production, a map in tests.
 pub type Lookup<'a> = dyn Fn(&str) -> Option<String> + Send + Sync + 'a;
@@ -60,6 +65,15 @@ impl<'a> Settings<'a> {
                     .push(format!("{name} is `{text}`, not a number from {least} to {most}"));
                 default
             }
+        }
+    }
+
+    /// How long records live: `DEDUP_WINDOW_DAYS` (7, at least 1) and `DEAD_RETENTION_DAYS` (90, at least the 14 days
+    /// that a queue keeps a message).
+    pub fn retention(&mut self) -> Retention {
+        Retention {
+            dedup_window: DAY * self.number("DEDUP_WINDOW_DAYS", 7, 1, 90),
+            dead: DAY * self.number("DEAD_RETENTION_DAYS", 90, 14, 3650),
         }
     }
 

@@ -21,7 +21,8 @@ pub struct Throttled {
 impl Throttled {
     /// Notes a 429 of a chat; gives back until when the bot is held, if that is the conclusion.
     pub fn note(&mut self, chat: &str, retry_after: Duration, now: Timestamp) -> Option<Timestamp> {
-        self.recent.retain(|(other, at)| other != chat && now.since(*at) < WINDOW);
+        self.recent
+            .retain(|(other, at)| other != chat && now.since(*at) < WINDOW);
         self.recent.push((chat.to_owned(), now));
         (self.recent.len() >= CHATS).then(|| now + retry_after.min(LONGEST_HOLD))
     }
@@ -34,7 +35,9 @@ mod tests {
     fn held(notes: &[(&str, i64)]) -> bool {
         let mut throttled = Throttled::default();
         let after = Duration::from_secs(1);
-        let conclusions = notes.iter().map(|(chat, at)| throttled.note(chat, after, Timestamp::from_millis(*at)));
+        let conclusions = notes
+            .iter()
+            .map(|(chat, at)| throttled.note(chat, after, Timestamp::from_millis(*at)));
         conclusions.last().flatten().is_some()
     }
 

@@ -6,6 +6,7 @@ mod clock;
 pub mod contract;
 mod fault;
 mod ledger;
+pub mod lines;
 mod queue;
 mod secrets;
 

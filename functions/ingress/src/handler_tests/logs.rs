@@ -2,8 +2,8 @@
 
 use penstock_events::samples;
 
-use super::lines::{heard, listen};
 use super::*;
+use penstock_testkit::lines::{heard, listen};
 
 /// Shorter values, such as "en" or a message's number, stand in any line.
 const TELLING: usize = 8;

@@ -2,8 +2,8 @@
 
 use penstock_testkit::Fault;
 
-use super::lines::{heard, listen};
 use super::*;
+use penstock_testkit::lines::{heard, listen};
 
 fn with_body(record: Record, body: &str) -> Record {
     Record {

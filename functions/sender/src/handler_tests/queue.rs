@@ -3,8 +3,8 @@
 use penstock_domain::ledger::State;
 use penstock_testkit::Fault;
 
-use super::lines::{heard, listen};
 use super::*;
+use penstock_testkit::lines::{heard, listen};
 
 fn with_body(record: &Record, body: &str) -> Record {
     Record {

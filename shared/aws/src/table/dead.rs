@@ -136,7 +136,11 @@ impl Letter<'_> {
     /// Over a record that outlived its life: nothing of it stays but the fence.
     fn over_expired(&self, seen: Fence) -> Write {
         let (write, raw) = self.values();
-        let digest = if self.subject.digest.is_some() { "" } else { ", #digest" };
+        let digest = if self.subject.digest.is_some() {
+            ""
+        } else {
+            ", #digest"
+        };
         write
             .number("seen", seen.0)
             .update(&format!(

@@ -37,7 +37,12 @@ impl Ledger {
         Ok(())
     }
 
-    pub(crate) async fn hold_bot_until(&self, bot: BotId, until: Timestamp, now: Timestamp) -> Result<(), PortError> {
+    pub(crate) async fn hold_bot_until(
+        &self,
+        bot: BotId,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), PortError> {
         let write = gate(bot, now)
             .number("until", until)
             .update("SET #hold_until = :until, #v = :v, #expires_at = :expires_at")

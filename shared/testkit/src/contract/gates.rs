@@ -80,12 +80,7 @@ pub async fn a_held_bot_is_waited_for_by_whoever_debits_its_gate<W: World>(world
             .await
             .expect("hold answers");
     }
-    let debit = async |now| {
-        case.ledger()
-            .debit_bot(bot, 1, now)
-            .await
-            .expect("debit answers")
-    };
+    let debit = async |now| case.ledger().debit_bot(bot, 1, now).await.expect("debit answers");
     assert_eq!(debit(START).await, 9 * second, "the later hold binds");
     assert_eq!(debit(START + 4 * second).await, 5 * second);
     assert_eq!(debit(START + 9 * second).await, Duration::ZERO, "it is over");

@@ -13,8 +13,13 @@ fn root() -> PathBuf {
 /// Every line of the shell blocks of a page.
 fn commands(page: &str) -> Vec<String> {
     let text = std::fs::read_to_string(root().join(page)).unwrap();
-    let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_owned());
-    blocks.flat_map(|block| block.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+    let blocks = text
+        .split("```sh\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap().to_owned());
+    blocks
+        .flat_map(|block| block.lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
 }
 
 /// What the commands are run by: a test of this file, CI itself, or a cloud account.
@@ -35,11 +40,17 @@ fn every_command_of_the_readmes_is_one_that_is_run() {
     for page in ["README.md", "README.zh-CN.md"] {
         let commands = commands(page);
         for known in KNOWN {
-            assert!(commands.iter().any(|command| command == known), "{page} lacks `{known}`");
+            assert!(
+                commands.iter().any(|command| command == known),
+                "{page} lacks `{known}`"
+            );
         }
         for command in &commands {
             let is_cloud = command.starts_with("aws ") || command.starts_with("curl ");
-            assert!(is_cloud || KNOWN.contains(&command.as_str()), "{page} names `{command}`, which nothing runs");
+            assert!(
+                is_cloud || KNOWN.contains(&command.as_str()),
+                "{page} names `{command}`, which nothing runs"
+            );
         }
     }
 }
@@ -57,7 +68,12 @@ fn the_stack_of_the_readme_starts_takes_a_sample_and_traces_it() {
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     let triggered: Value = serde_json::from_slice(&output.stdout).unwrap();
     // cargo run -- trace 510000001
-    let output = run(&["trace", triggered["update"].as_str().unwrap(), "--state-dir", state]);
+    let output = run(&[
+        "trace",
+        triggered["update"].as_str().unwrap(),
+        "--state-dir",
+        state,
+    ]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", told(&output));
 }
 
@@ -72,7 +88,12 @@ fn the_samples_of_the_readme_end_as_expected() {
 fn the_placeholder_token_of_the_readme_is_refused_with_the_cure() {
     let mut command = program(&["dev", "--headless", "--port", "0"]);
     let base = tempfile::tempdir().unwrap();
-    let output = command.env("PENSTOCK_BOT_TOKEN", "...").arg("--state-dir").arg(base.path()).output().unwrap();
+    let output = command
+        .env("PENSTOCK_BOT_TOKEN", "...")
+        .arg("--state-dir")
+        .arg(base.path())
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", told(&output));
     assert!(text(&output.stderr).contains("token"), "{}", told(&output));
 }

@@ -24,18 +24,23 @@ impl Write for ThisThread {
 }
 
 /// Begins to collect every line of this thread, at every level.
-pub(super) fn listen() {
+///
+/// # Panics
+/// If the test program has set a subscriber of its own.
+pub fn listen() {
     static SUBSCRIBED: Once = Once::new();
     SUBSCRIBED.call_once(|| {
         let format = tracing_subscriber::fmt()
             .json()
             .with_max_level(LevelFilter::TRACE);
-        tracing::subscriber::set_global_default(format.with_writer(|| ThisThread).finish()).unwrap();
+        tracing::subscriber::set_global_default(format.with_writer(|| ThisThread).finish())
+            .expect("no other subscriber is set in a test program");
     });
     HEARD.set(Some(Vec::new()));
 }
 
 /// Ends it, and gives back what was collected.
-pub(super) fn heard() -> String {
-    String::from_utf8(HEARD.take().unwrap_or_default()).unwrap()
+#[must_use]
+pub fn heard() -> String {
+    String::from_utf8_lossy(&HEARD.take().unwrap_or_default()).into_owned()
 }
