@@ -182,3 +182,23 @@ fn the_ingress_may_only_read_secrets_and_send() {
     allowed.dedup();
     assert_eq!(allowed, ["secretsmanager:GetSecretValue", "sqs:SendMessage"]);
 }
+
+/// A value that the template lets through must not stop every function from starting.
+#[test]
+fn what_the_template_allows_the_functions_accept() {
+    let text = std::fs::read_to_string(root().join("template.yaml")).unwrap();
+    let template: Value = serde_yaml_ng::from_str(&text).unwrap();
+    for (parameter, variable) in [
+        ("DedupWindowDays", "DEDUP_WINDOW_DAYS"),
+        ("DeadRetentionDays", "DEAD_RETENTION_DAYS"),
+    ] {
+        let parameter = template.get("Parameters").unwrap().get(parameter).unwrap();
+        for bound in ["MinValue", "MaxValue"] {
+            let days = parameter.get(bound).and_then(Value::as_u64).unwrap();
+            let lookup = |name: &str| (name == variable).then(|| days.to_string());
+            let mut settings = penstock_aws::Settings::new(&lookup);
+            settings.retention();
+            assert_eq!(settings.finish(()), Ok(()), "{variable} = {days}");
+        }
+    }
+}

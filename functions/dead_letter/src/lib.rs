@@ -18,7 +18,6 @@ pub use handler::{Deps, handle};
 /// A configuration that is incomplete, or a runtime that cannot be reached.
 pub async fn run(lookup: &Lookup<'_>) -> Result<(), Error> {
     init_tracing(lookup);
-    penstock_batch::log_panics_without_their_messages();
     let config = config::Config::from_lookup(lookup)?;
     let clients = Clients::load().await;
     let clock = WallClock::from_lookup(lookup);

@@ -17,6 +17,8 @@ use crate::answer::{Answer, instant_ack};
 const MAX_BODY: usize = 700 * 1024;
 /// Largest queue body, in bytes (SQS: 1 MiB), with room for the message's own attributes.
 const MAX_MESSAGE: usize = 1024 * 1024 - 1024;
+/// Codes with which SQS refuses a message for its content or size (SQS API reference, SendMessage).
+const REFUSED_FOR_CONTENT: &[&str] = &["InvalidMessageContents", "InvalidParameterValue"];
 /// Where Telegram puts the secret.
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 
@@ -64,13 +66,18 @@ async fn receive<S: SecretSource, Q: QueueSender, C: Clock>(
     path_key: &str,
     request: &Request,
 ) -> Answer {
-    let secret = match deps.secrets.bot_secret(bot).await {
+    let mut secret = match deps.secrets.bot_secret(bot).await {
         Ok(Some(secret)) => secret,
         Ok(None) => return Answer::NotFound,
         Err(error) => return unavailable(bot, &error),
     };
     if !has_path(&secret, path_key) {
-        return Answer::NotFound;
+        // It may have been changed since it was read.
+        match deps.secrets.refreshed(bot).await {
+            Ok(Some(fresh)) if has_path(&fresh, path_key) => secret = fresh,
+            Ok(_) => return Answer::NotFound,
+            Err(error) => return unavailable(bot, &error),
+        }
     }
     if request.method() != Method::POST {
         return Answer::NotPost;
@@ -155,6 +162,10 @@ async fn enqueue<S, Q: QueueSender, C: Clock>(
                 "accepted"
             );
             Answer::Accepted(instant_ack(secret.instant_ack, &route))
+        }
+        // Refused for what it is: every repeat would be, and block its chat for a day.
+        Err(PortError::Rejected { code, .. }) if REFUSED_FOR_CONTENT.contains(&code.as_str()) => {
+            quarantine(deps, bot, Reason::RefusedByQueue, body, Answer::Quarantined).await
         }
         Err(error) => unavailable(bot, &error),
     }

@@ -22,13 +22,13 @@ use penstock_ports::{
 
 use crate::dispatch::{dispatch_intended, messages};
 use crate::handler::{Deps, store_away};
-use crate::limits::{HANDLER_LIMIT, LEASE};
+use crate::limits::{HANDLER_LIMIT, LEASE, NEEDED};
 use crate::run_bot::{RunFailure, run_bot, wants_state};
 
 /// Runs of a handler whose chat state was changed under it, before that counts as a failed try.
 const MAX_STATE_RUNS: u32 = 4;
-/// Wait of a crash suspect while others run beside it.
-const SUSPECT_WAIT: Duration = Duration::from_secs(1);
+/// Longest wait of a crash suspect for the others of its batch to end; with more, its own run might not end in time.
+const MOST_WAITED: Duration = Duration::from_secs(3);
 /// Wait after a lost lease: whoever has it is settling.
 const LEASE_LOST_WAIT: Duration = Duration::from_secs(2);
 /// Why an Update is parked whose answer nobody waits for any more. Counted, but nobody has to do anything.
@@ -117,10 +117,20 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
             }
             Refusal::HeldUntil(until) => Claimed::Settled(Verdict::held(until.since(request.now))),
             Refusal::Suspect { fence } => {
-                if alone.claim().is_err() {
-                    return Ok(Claimed::Settled(Verdict::ComeBackIn(SUSPECT_WAIT)));
+                let wait = growing_wait(self.record.receive_count);
+                if alone.claim().await.is_err() {
+                    return Ok(Claimed::Settled(Verdict::ComeBackIn(wait)));
                 }
-                match inbox.take_over(&self.subject, request, fence).await? {
+                let now = self.deps.clock.now();
+                if now.since(request.now) > MOST_WAITED {
+                    return Ok(Claimed::Settled(Verdict::ComeBackIn(wait)));
+                }
+                let request = ClaimRequest {
+                    now,
+                    lease_until: now + LEASE,
+                    ..request.clone()
+                };
+                match inbox.take_over(&self.subject, &request, fence).await? {
                     TakeOver::Acquired(claim) => {
                         tracing::warn!(
                             trace_id = self.subject.trace_id,
@@ -198,7 +208,7 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
                 Verdict::ComeBackIn(LEASE_LOST_WAIT)
             }
             Ok(Ran::Failed(failed)) => self.fail(claim, &policy, &failed).await,
-            Err(error) => store_away(self.record, &error),
+            Err(error) => self.give_back(claim, &error).await,
         }
     }
 
@@ -215,7 +225,7 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
         };
         for run in 1..=MAX_STATE_RUNS {
             // A run that could outlast the lease would end as a crash.
-            if run > 1 && clock.now().since(now) + HANDLER_LIMIT > LEASE {
+            if run > 1 && clock.now().since(now) + HANDLER_LIMIT > NEEDED {
                 break;
             }
             let stored = if wants_state {

@@ -77,7 +77,9 @@ where
 fn sorted(mut records: Vec<Record>, read: &BTreeMap<String, Result<Outbound, ReadError>>) -> Vec<Record> {
     let place = |record: &Record| {
         let outbound = read.get(&record.id).and_then(|read| read.as_ref().ok());
-        outbound.map(|outbound| (outbound.update_id, outbound.n))
+        let place = outbound.map(|outbound| (outbound.update_id, outbound.n));
+        // What cannot be read, because a newer release wrote it, holds up nothing older.
+        (place.is_none(), place)
     };
     records.sort_by(|a, b| a.group.cmp(&b.group).then_with(|| place(a).cmp(&place(b))));
     records

@@ -1,11 +1,13 @@
-//! How long things may take, one inside the other: `call < lease < function timeout (20 s) < visibility (120 s)`.
+//! How long things may take, one inside the other: `call < lease < function timeout (20 s) < visibility (120 s)`. With
+//! the margin of 2 s a lease is over only after its sender was killed.
 
 use std::time::Duration;
 
-/// Longest call of the Bot API. Its server may hide waits of up to 8 s inside a call (TDLib, `NetQueryDelayer`), so
-/// this is well above that.
-pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(12);
+/// Longest call of the Bot API. Its server may hide waits of up to 8 s inside a call (TDLib, `NetQueryDelayer`).
+pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(10);
 /// The lease on an intent, from the claim on.
-pub(crate) const LEASE: Duration = Duration::from_secs(18);
-/// What one intent may need: its call, and 3 s to claim and settle around it.
-pub(crate) const NEEDED: Duration = Duration::from_secs(15);
+pub(crate) const LEASE: Duration = Duration::from_secs(19);
+/// What one intent may need: its call, and 6 s for three calls around it, each at most 2 s (claim, settle, visibility).
+pub(crate) const NEEDED: Duration = Duration::from_secs(16);
+/// Until when, from the claim on, another call may begin: it and what settles it still fit.
+pub(crate) const LAST_CALL: Duration = Duration::from_secs(4);

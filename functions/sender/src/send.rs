@@ -18,16 +18,16 @@ use penstock_ports::{
 };
 
 use crate::handler::{Deps, park, store_away};
-use crate::limits::{CALL_LIMIT, LEASE};
+use crate::limits::{LAST_CALL, LEASE};
 use crate::rewrite::{Cures, has_message_id, rewritten};
 use crate::verdict::{Next, after_failure};
 
-/// Wait behind an earlier intent of the same chat that has not ended.
-const BEHIND_WAIT: Duration = Duration::from_secs(2);
+/// Wait when somebody else has settled it: the next delivery reads how.
+const SETTLED_WAIT: Duration = Duration::from_secs(2);
 /// Shortest wait of a bot whose token is refused or missing: somebody has to put the right one there.
 const NO_TOKEN_WAIT: Duration = Duration::from_secs(300);
 
-/// Waits between the tries to settle: together half of the 3 s that are kept for claiming and settling around a call.
+/// Waits between the tries to settle: what a call came to is worth more than a claim.
 const SETTLE_WAITS: [Duration; 4] = [
     Duration::from_millis(100),
     Duration::from_millis(200),
@@ -73,7 +73,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
     async fn refused(&self, refusal: IntentRefusal, now: Timestamp) -> Verdict {
         match refusal {
             IntentRefusal::Settled | IntentRefusal::Mine { .. } => Verdict::Done,
-            IntentRefusal::BehindPrevious => Verdict::ComeBackIn(BEHIND_WAIT),
+            IntentRefusal::BehindPrevious => Verdict::ComeBackIn(growing_wait(self.record.receive_count)),
             IntentRefusal::HeldUntil(until) => Verdict::held(until.since(now)),
             IntentRefusal::Lost => self.lost(now).await,
             IntentRefusal::Absent => {
@@ -182,7 +182,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
                 };
                 params = cured;
             }
-            if self.deps.clock.now().since(begun) + CALL_LIMIT > LEASE {
+            if self.deps.clock.now().since(begun) > LAST_CALL {
                 // A call that outlives its lease would look like one that nobody knows about.
                 return Err(ApiError::NotSent {
                     method: call.method.clone(),
@@ -244,7 +244,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
         self.settle(owner, settle).await
     }
 
-    /// No send to this chat before then, by anybody. Its own group needs no read for that: its head stays hidden.
+    /// No send to this chat before then. Its own group needs no read for that: its head stays hidden.
     /// When several chats are refused at a time, it is the bot that is too fast.
     async fn hold(&self, wait: Duration, now: Timestamp) {
         let Deps {
@@ -296,8 +296,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
         loop {
             let error = match Outbox::settle(&self.deps.ledger, &settlement).await {
                 Ok(true) => return self.settled(&settlement.settle, now),
-                // Somebody else has settled it: the next delivery reads how.
-                Ok(false) => return Verdict::ComeBackIn(BEHIND_WAIT),
+                Ok(false) => return Verdict::ComeBackIn(SETTLED_WAIT),
                 Err(error) => error,
             };
             // What a call came to is worth a wait: unsettled, it ends as unknown.

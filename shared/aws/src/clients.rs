@@ -8,9 +8,11 @@ use aws_config::timeout::TimeoutConfig;
 /// Tries of one call inside the SDK. Two: what fails twice waits in the queue, with its own budget.
 const SDK_ATTEMPTS: u32 = 2;
 /// Time for one try. SQS and DynamoDB answer within tens of milliseconds; the long poll is the event source's matter.
-const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
+const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// Time for a call with all its tries: what the functions reckon with.
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time for a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The SDK's shared configuration. It honours `AWS_ENDPOINT_URL` and its per-service variants.
 #[derive(Debug, Clone)]
@@ -24,6 +26,7 @@ impl Clients {
         let timeouts = TimeoutConfig::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+            .operation_timeout(OPERATION_TIMEOUT)
             .build();
         let shared = aws_config::from_env()
             .retry_config(RetryConfig::standard().with_max_attempts(SDK_ATTEMPTS))

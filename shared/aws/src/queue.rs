@@ -9,9 +9,8 @@ use penstock_ports::{Deliveries, Enqueue, PortError, QueueSender, VisibilityChan
 use crate::error::port_error;
 use crate::hooks::point;
 
-/// Longest visibility. SQS refuses what would end more than 12 hours after the receive, and a record may have been in
-/// hand for as long as a function runs.
-const MAX_VISIBILITY_SECS: u32 = 43_200 - 60;
+/// Longest visibility (SQS: 12 hours).
+const MAX_VISIBILITY_SECS: u32 = 43_200;
 /// What all bodies of one batch call may weigh together (SQS: 1 MiB), less room for attributes.
 const MAX_BATCH_BYTES: usize = 1_000_000;
 /// Entries in one batch call (SQS: 10).

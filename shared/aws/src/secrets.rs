@@ -19,6 +19,8 @@ const LIFE: Duration = Duration::from_secs(300);
 /// Least time between two refreshes that a mismatch asks for (design section 3: one a minute and instance).
 const REFRESH_EVERY: Duration = Duration::from_secs(60);
 
+const OPERATION: &str = "secretsmanager.get_secret_value";
+
 #[derive(Deserialize)]
 struct Stored {
     token: String,
@@ -38,7 +40,7 @@ enum StoredInstantAck {
 }
 
 /// Bots that are not here, looked up a minute and instance: a stranger who guesses bot ids must not run up a bill.
-const STRANGERS_A_MINUTE: usize = 10;
+const STRANGERS_A_MINUTE: usize = 100;
 
 struct Cached {
     secret: Option<BotSecret>,
@@ -65,7 +67,6 @@ impl<C: Clock> CachedSecrets<C> {
     }
 
     async fn fetch(&self, bot: BotId) -> Result<Option<BotSecret>, PortError> {
-        const OPERATION: &str = "secretsmanager.get_secret_value";
         point("secrets.get.before");
         let answer = self
             .client
@@ -123,11 +124,27 @@ impl<C: Clock> CachedSecrets<C> {
             let strangers =
                 |cached: &Cached| cached.secret.is_none() && now.since(cached.read_at) < REFRESH_EVERY;
             if cache.values().filter(|cached| strangers(cached)).count() >= STRANGERS_A_MINUTE {
-                return Ok(None);
+                // Not "no such bot": a real one that is not cached yet must not be told so because of them.
+                return Err(PortError::Unavailable {
+                    operation: OPERATION,
+                    code: "too_many_unknown_bots".to_owned(),
+                });
             }
             cache.retain(|_, cached| cached.secret.is_some() || strangers(cached));
         }
-        let secret = self.fetch(bot).await?;
+        let secret = match (self.fetch(bot).await, cache.get(&bot)) {
+            (Ok(secret), _) => secret,
+            (
+                Err(error),
+                Some(Cached {
+                    secret: Some(secret), ..
+                }),
+            ) => {
+                tracing::warn!(bot.id = bot.0, error = %error, "the secret could not be read again: the one at hand is used");
+                return Ok(Some(secret.clone()));
+            }
+            (Err(error), _) => return Err(error),
+        };
         cache.insert(
             bot,
             Cached {

@@ -20,5 +20,7 @@ pub fn init_tracing(lookup: &crate::Lookup<'_>) {
         .with_env_filter(EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info")))
         .finish();
     // A subscriber that is there already stays: tests set their own.
-    tracing::subscriber::set_global_default(subscriber).ok();
+    if tracing::subscriber::set_global_default(subscriber).is_ok() {
+        crate::panics::log_panics_without_their_messages();
+    }
 }

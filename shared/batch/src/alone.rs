@@ -3,6 +3,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
+
 #[derive(Debug, Default)]
 struct State {
     running: usize,
@@ -13,9 +15,10 @@ struct State {
 #[derive(Debug, Default)]
 pub struct Alone {
     state: Mutex<State>,
+    ended: Notify,
 }
 
-/// Others run.
+/// Another record of the batch has taken the right already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotAlone;
 
@@ -25,17 +28,26 @@ impl Alone {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the running record the only one: from now on nothing begins in this batch.
+    /// Makes the running record the only one: from now on nothing begins in this batch, and this returns when what
+    /// runs already has ended. Going back instead would starve it: under load others run in every batch.
     ///
     /// # Errors
-    /// [`NotAlone`] if others run.
-    pub fn claim(&self) -> Result<(), NotAlone> {
-        let mut state = self.state();
-        if state.running > 1 || state.exclusive {
-            return Err(NotAlone);
+    /// [`NotAlone`] if another record was first.
+    pub async fn claim(&self) -> Result<(), NotAlone> {
+        {
+            let mut state = self.state();
+            if state.exclusive {
+                return Err(NotAlone);
+            }
+            state.exclusive = true;
         }
-        state.exclusive = true;
-        Ok(())
+        loop {
+            let ended = self.ended.notified();
+            if self.state().running <= 1 {
+                return Ok(());
+            }
+            ended.await;
+        }
     }
 
     /// Begins a record, unless one has been made the only one.
@@ -50,6 +62,7 @@ impl Alone {
 
     pub(crate) fn end(&self) {
         self.state().running -= 1;
+        self.ended.notify_one();
     }
 }
 
@@ -57,13 +70,24 @@ impl Alone {
 mod tests {
     use super::*;
 
-    #[test]
-    fn only_the_only_one_may_be_alone_and_then_nothing_begins() {
+    #[tokio::test]
+    async fn who_is_to_be_alone_waits_until_the_others_have_ended_and_then_nothing_begins() {
         let alone = Alone::default();
         assert!(alone.begin() && alone.begin());
-        assert_eq!(alone.claim(), Err(NotAlone));
+        let mut claim = Box::pin(alone.claim());
+        assert!(futures::poll!(&mut claim).is_pending(), "another still runs");
+        assert!(!alone.begin(), "nothing begins any more");
         alone.end();
-        assert_eq!(alone.claim(), Ok(()));
+        assert_eq!(claim.await, Ok(()));
         assert!(!alone.begin());
+    }
+
+    #[tokio::test]
+    async fn only_one_can_be_the_only_one() {
+        let alone = Alone::default();
+        assert!(alone.begin() && alone.begin());
+        let mut first = Box::pin(alone.claim());
+        assert!(futures::poll!(&mut first).is_pending());
+        assert_eq!(alone.claim().await, Err(NotAlone));
     }
 }

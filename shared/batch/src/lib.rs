@@ -4,14 +4,12 @@
 
 mod alone;
 mod answer;
-mod panics;
 mod record;
 mod run;
 mod time;
 
 pub use alone::{Alone, NotAlone};
 pub use answer::answer;
-pub use panics::log_panics_without_their_messages;
 pub use record::{BadBatch, Record, records, response};
 pub use run::{Handler, Hide, Report, Time, Verdict, run};
 pub use time::{Deadline, growing_wait};

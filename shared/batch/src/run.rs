@@ -233,7 +233,7 @@ mod tests {
         impl Handler for TakesAlone {
             async fn handle(&self, record: &Record, alone: &Alone) -> Verdict {
                 self.0.lock().unwrap().push(record.id.clone());
-                alone.claim().unwrap();
+                alone.claim().await.unwrap();
                 tokio::task::yield_now().await;
                 Verdict::Done
             }

@@ -198,6 +198,8 @@ pub enum InvalidCalls {
 #[derive(Default)]
 struct Addressee {
     chat: Option<String>,
+    user: Option<String>,
+    inline_message: Option<String>,
     connection: Option<String>,
     query: Option<String>,
 }
@@ -212,6 +214,8 @@ fn addressee(method: &str, params: &str) -> Option<Addressee> {
         .object(|scanner, name| {
             let field = match name {
                 "chat_id" => &mut to.chat,
+                "user_id" => &mut to.user,
+                "inline_message_id" => &mut to.inline_message,
                 "business_connection_id" => &mut to.connection,
                 name if Some(name) == query_field => &mut to.query,
                 _ => return scanner.skip(),
@@ -264,14 +268,20 @@ pub fn plan(bot: BotId, calls: Vec<Call>) -> Result<Vec<Intent>, InvalidCalls> {
     Ok(intents)
 }
 
+/// What orders a call: its chat, else the message or the user that it is about. Calls without any of these share the
+/// group of their method.
 fn outbound_scope(method: &str, to: Addressee) -> Scope {
     if answers_query(method).is_some() {
         return Scope::Query(to.query.unwrap_or_else(|| "unknown".to_owned()));
     }
-    match (to.connection, to.chat) {
-        (Some(connection), Some(chat)) => Scope::Business { connection, chat },
-        (None, Some(chat)) => Scope::Chat(chat),
-        (_, None) => Scope::Unknown(method.to_owned()),
+    match (to.chat, to.connection) {
+        (Some(chat), Some(connection)) => Scope::Business { connection, chat },
+        (Some(chat), None) => Scope::Chat(chat),
+        (None, _) => match (to.inline_message, to.user) {
+            (Some(message), _) => Scope::Unknown(message),
+            (None, Some(user)) => Scope::User(user),
+            (None, None) => Scope::Unknown(method.to_owned()),
+        },
     }
 }
 

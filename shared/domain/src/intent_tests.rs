@@ -63,6 +63,22 @@ fn intents_of_one_chat_are_linked_in_order_and_answers_to_queries_wait_for_none(
 }
 
 #[test]
+fn calls_about_different_people_or_inline_messages_never_wait_for_each_other() {
+    let planned = plan(
+        BotId(1),
+        vec![
+            call("editMessageText", r#"{"inline_message_id":"AA-1","text":"a"}"#),
+            call("editMessageText", r#"{"inline_message_id":"AA-2","text":"a"}"#),
+            call("sendGift", r#"{"user_id":9,"gift_id":"g"}"#),
+        ],
+    )
+    .unwrap();
+    let groups: Vec<_> = planned.iter().map(|intent| intent.group.0.as_str()).collect();
+    assert_eq!(groups, ["1:x:AA-1", "1:x:AA-2", "1:u:9"]);
+    assert!(planned.iter().all(|intent| intent.previous.is_none()));
+}
+
+#[test]
 fn too_many_calls_and_broken_parameters_are_refused() {
     let many = vec![call("sendMessage", "{}"); MAX_INTENTS + 1];
     assert_eq!(plan(BotId(1), many), Err(InvalidCalls::TooMany(11)));

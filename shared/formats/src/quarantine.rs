@@ -19,6 +19,8 @@ pub enum Reason {
     BadUpdateId,
     /// An Update that would not fit into a queue message once its forbidden characters are escaped.
     TooLarge,
+    /// An Update that the queue refused for its content.
+    RefusedByQueue,
 }
 
 impl Reason {
@@ -29,6 +31,7 @@ impl Reason {
             Self::Unparseable => "unparseable",
             Self::BadUpdateId => "bad_update_id",
             Self::TooLarge => "too_large",
+            Self::RefusedByQueue => "refused_by_queue",
         }
     }
 }

@@ -116,6 +116,8 @@ pub enum Verdict {
     Retry {
         /// Not before.
         next_at: Timestamp,
+        /// Whether the try counts: not where a store was away.
+        burned: bool,
         /// Why.
         failure: Failure,
     },
@@ -163,7 +165,7 @@ pub trait Inbox: Send + Sync {
         now: Timestamp,
     ) -> impl Future<Output = Result<bool, PortError>> + Send;
 
-    /// Files an Update that SQS or the ingress parked. `None`: it waits for a live lease until that instant.
+    /// Files an Update that SQS or the ingress parked.
     fn file_dead(
         &self,
         subject: &Subject,

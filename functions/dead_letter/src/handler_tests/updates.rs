@@ -40,6 +40,7 @@ async fn one_that_waits_for_its_next_try_is_filed_with_its_history() {
         &update(1, 5),
         Verdict::Retry {
             next_at,
+            burned: true,
             failure: failure("busy"),
         },
     )
@@ -160,6 +161,7 @@ async fn one_whose_id_was_used_before_by_another_is_filed_beside_it() {
                     &update(1, 5),
                     Verdict::Retry {
                         next_at,
+                        burned: true,
                         failure: failure("busy"),
                     },
                 )

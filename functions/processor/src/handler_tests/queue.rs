@@ -161,11 +161,11 @@ async fn a_wait_of_a_day_is_waited_out_in_several_receives() {
         }),
     );
     let answered = deliver(&world, &[record(1, 5)]).await;
-    assert_eq!(answered, back(&[("m1", 12 * 3600 - 120)]));
+    assert_eq!(answered, back(&[("m1", 12 * 3600 - 180)]));
     world.clock.advance(answered[0].1);
     assert_eq!(
         deliver(&world, &[again(&record(1, 5))]).await,
-        back(&[("m1", 12 * 3600 - 120)])
+        back(&[("m1", 12 * 3600 - 180)])
     );
     assert_eq!(
         (world.bot.ran(), row(&world, 1).record.state),

@@ -31,13 +31,33 @@ async fn whichever_call_fails_and_however_there_is_one_outcome_and_one_dispatch(
 async fn a_commit_whose_answer_was_lost_is_not_run_again() {
     let world = world();
     world.inbox.fail_call(2, Fault::AnswerLost);
-    assert_eq!(deliver(&world, &[record(1, 5)]).await, back(&[("m1", 5)]));
+    assert_eq!(deliver(&world, &[record(1, 5)]).await, back(&[("m1", 2)]));
     assert_eq!(
         (row(&world, 1).record.state, sends(&world).len()),
         (State::Done, 0)
     );
     assert_eq!(deliver(&world, &[again(&record(1, 5))]).await, back(NONE));
     assert_eq!((world.bot.ran(), sends(&world).len()), (vec![1], 1));
+}
+
+/// The claim counted the try; a commit that the table does not take for now gives it back.
+#[tokio::test]
+async fn a_table_that_takes_claims_but_no_commits_uses_up_no_attempts() {
+    let world = world();
+    let mut record = record(1, 5);
+    for _ in 0..12 {
+        // The claim passes, the commit does not.
+        world.inbox.fail_call(world.inbox.calls() + 2, Fault::Unavailable);
+        let answered = deliver(&world, std::slice::from_ref(&record)).await;
+        assert_eq!(row(&world, 1).record.attempts, 0);
+        world.clock.advance(answered[0].1);
+        record = again(&record);
+    }
+    assert_eq!(deliver(&world, &[record]).await, back(NONE));
+    assert_eq!(
+        (row(&world, 1).record.state, row(&world, 1).record.attempts),
+        (State::Done, 1)
+    );
 }
 
 #[tokio::test]

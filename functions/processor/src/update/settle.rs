@@ -1,10 +1,10 @@
 //! Settling a try that got no outcome: tried again later, or parked. Never runs the bot.
 
-use penstock_batch::Verdict;
+use penstock_batch::{Verdict, growing_wait};
 use penstock_bot::Bot;
 use penstock_domain::failure::{Disposition, Failure};
 use penstock_domain::retry::{RetryDecision, RetryPolicy};
-use penstock_ports::{ClaimAs, Clock, Deliveries, Draw, Inbox, QueueSender, Verdict as Settled};
+use penstock_ports::{ClaimAs, Clock, Deliveries, Draw, Inbox, PortError, QueueSender, Verdict as Settled};
 
 use super::{Delivery, EXPIRED, LEASE_LOST_WAIT};
 use crate::handler::store_away;
@@ -27,6 +27,7 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Deliver
                     claim,
                     Settled::Retry {
                         next_at: now + wait,
+                        burned: true,
                         failure,
                     },
                 )
@@ -55,10 +56,23 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Deliver
         Failure::new(code, message, disposition, claim.attempt, self.deps.clock.now())
     }
 
+    /// A store was away after the claim: the try is given back, since the bot had no part in it. If that cannot be
+    /// written either, the lease ends by itself and the try stays burned.
+    pub(super) async fn give_back(&self, claim: &ClaimAs, error: &PortError) -> Verdict {
+        let failure = self.failure("store_away", &error.to_string(), Disposition::Transient, claim);
+        let next_at = self.deps.clock.now() + growing_wait(self.record.receive_count);
+        let verdict = Settled::Retry {
+            next_at,
+            burned: false,
+            failure,
+        };
+        self.settle(claim, verdict).await
+    }
+
     pub(super) async fn settle(&self, claim: &ClaimAs, verdict: Settled) -> Verdict {
         let now = self.deps.clock.now();
         let (failure, comes_back) = match &verdict {
-            Settled::Retry { next_at, failure } => (failure, Some(next_at.since(now))),
+            Settled::Retry { next_at, failure, .. } => (failure, Some(next_at.since(now))),
             Settled::Dead { failure, .. } => (failure, None),
         };
         let trace_id = &self.subject.trace_id;

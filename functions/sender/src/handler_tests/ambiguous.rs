@@ -135,10 +135,10 @@ async fn what_another_sender_has_in_hand_is_waited_for() {
     let record = one(&world, 1, say(5, 1)).await;
     dies_with(&world, &record).await;
     world.deps.clock.advance(Duration::from_secs(8));
-    // 18 s of lease and 2 s of margin between the clocks.
+    // 19 s of lease and 2 s of margin between the clocks.
     assert_eq!(
         deliver(&world, &[again(&record)]).await,
-        back(&[("m1.0", 12_000)])
+        back(&[("m1.0", 13_000)])
     );
     assert_eq!(state(&world, 1), IntentState::Sending);
 }
@@ -148,7 +148,7 @@ async fn what_a_sender_died_with_is_unknown_and_not_sent_again() {
     let world = world();
     let record = one(&world, 1, say(5, 1)).await;
     dies_with(&world, &record).await;
-    world.deps.clock.advance(Duration::from_millis(20_001));
+    world.deps.clock.advance(Duration::from_millis(21_001));
     assert_eq!(deliver(&world, &[again(&record)]).await, back(NONE));
     assert_eq!(
         (state(&world, 1), why(&world, 1).as_str()),

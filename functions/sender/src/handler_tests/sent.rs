@@ -79,7 +79,7 @@ async fn a_later_send_of_a_chat_waits_until_the_one_before_it_has_ended() {
         .unwrap();
     assert_eq!(
         deliver(&world, std::slice::from_ref(&second)).await,
-        back(&[("m1.1", 2_000)])
+        back(&[("m1.1", 5_000)])
     );
     assert!(world.deps.api.calls().is_empty());
     world.deps.api.answer("sendMessage", Err(throttled(3)));

@@ -148,15 +148,20 @@ impl Ledger {
         const OPERATION: &str = "ledger.settle";
         let write = claimed(Write::to(update_pk(&subject.key), "LEDGER"), claim);
         let (write, state) = match verdict {
-            Verdict::Retry { next_at, failure } => {
+            Verdict::Retry {
+                next_at,
+                burned,
+                failure,
+            } => {
                 let write = write
                     .text("retrying", "retrying")
                     .number("next_at", next_at)
                     .number("expires_at", self.retention.expires_at(1, now))
+                    .number("given_back", u8::from(!burned))
                     .with_try(failure)
                     .update(&format!(
-                        "SET #state = :retrying, #next_at = :next_at, #expires_at = :expires_at, {TRY} \
-                         REMOVE #lease_until"
+                        "SET #state = :retrying, #next_at = :next_at, #expires_at = :expires_at, \
+                         #attempts = #attempts - :given_back, {TRY} REMOVE #lease_until"
                     ));
                 (write, State::Retrying)
             }

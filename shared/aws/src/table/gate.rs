@@ -49,6 +49,12 @@ impl Ledger {
             .condition("attribute_not_exists(#hold_until) OR #hold_until < :until");
         point("ledger.hold.before");
         self.write("ledger.hold_bot", write, ReturnValue::None).await?;
+        // What is debited during the hold queues up behind its end, instead of all coming back at that instant.
+        let behind = gate(bot, now)
+            .number("until", until)
+            .update("SET #tat = :until, #v = :v, #expires_at = :expires_at")
+            .condition("attribute_not_exists(#tat) OR #tat < :until");
+        self.write("ledger.hold_bot", behind, ReturnValue::None).await?;
         point("ledger.hold.after");
         Ok(())
     }
@@ -74,7 +80,7 @@ impl Ledger {
             .condition("#tat >= :now");
         match self.write(OPERATION, busy, ReturnValue::AllNew).await? {
             Written::Applied(gate) => Ok(ahead(&gate, cost, now)),
-            // The queue ran empty between the two writes: nothing is ahead of us.
+            // The gate's row went in between (its life was over): nothing is ahead of us.
             Written::Refused(_) => Ok(Duration::ZERO),
         }
     }

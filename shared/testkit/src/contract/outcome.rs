@@ -28,6 +28,7 @@ async fn stored_state<W: World>(case: &Case<'_, W>) -> Option<(String, u64)> {
 fn retry(next_at: Timestamp, attempt: u32, at: Timestamp) -> Verdict {
     Verdict::Retry {
         next_at,
+        burned: true,
         failure: failure("away", attempt, at),
     }
 }
@@ -328,6 +329,7 @@ pub async fn failures_are_read_back_as_they_were<W: World>(world: &W) {
         let failure = Failure::new("code", "text with \u{1F600} and \"quotes\"\n", class, n, START);
         let verdict = Verdict::Retry {
             next_at: START,
+            burned: true,
             failure: failure.clone(),
         };
         assert!(case.settle(&claim, &verdict, START).await);

@@ -126,8 +126,13 @@ impl Store {
             return landed(&row.record, claim, state);
         }
         match verdict {
-            Verdict::Retry { next_at, failure } => {
+            Verdict::Retry {
+                next_at,
+                burned,
+                failure,
+            } => {
                 let record = &mut row.record;
+                record.attempts -= u32::from(!burned);
                 record.state = State::Retrying;
                 (record.lease_until, record.next_at) = (None, Some(*next_at));
                 record.expires_at = expires_at;

@@ -132,6 +132,8 @@ impl Store {
     pub(super) fn hold_bot(&mut self, bot: BotId, until: Timestamp) {
         let hold = self.bot_holds.entry(bot).or_insert(until);
         *hold = until.max(*hold);
+        let tat = self.gates.entry(bot).or_insert(i64::MIN);
+        *tat = until.as_millis().max(*tat);
     }
 }
 

@@ -111,6 +111,7 @@ async fn an_update_that_is_tried_again_is_written_as_it_always_was() {
     };
     let verdict = Verdict::Retry {
         next_at: NOW + Duration::from_secs(3),
+        burned: true,
         failure: failed("backend_429", throttled),
     };
     assert!(

@@ -228,7 +228,7 @@ fn the_template_of_this_project_has_the_pipeline_and_its_settings() {
             );
         }
     };
-    let all = ["STACK_NAME", "BOT_SECRET_PREFIX", "AWS_LAMBDA_LOG_LEVEL"];
+    let all = ["BOT_SECRET_PREFIX", "AWS_LAMBDA_LOG_LEVEL"];
     for binary in ["ingress", "processor", "sender", "dead_letter"] {
         has(binary, &all);
     }
@@ -242,15 +242,7 @@ fn the_template_of_this_project_has_the_pipeline_and_its_settings() {
             "DEDUP_WINDOW_DAYS",
         ],
     );
-    has(
-        "sender",
-        &[
-            "TABLE_NAME",
-            "BULK_QUEUE_URL",
-            "TELEGRAM_API_ROOT",
-            "MAX_CONCURRENCY",
-        ],
-    );
+    has("sender", &["TABLE_NAME", "BULK_QUEUE_URL", "TELEGRAM_API_ROOT"]);
     has(
         "dead_letter",
         &[

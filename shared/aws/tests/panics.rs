@@ -20,7 +20,7 @@ impl Write for Lines {
 fn a_panic_is_logged_with_its_place_and_without_its_message() {
     let subscriber = tracing_subscriber::fmt().json().with_writer(|| Lines).finish();
     tracing::subscriber::set_global_default(subscriber).unwrap();
-    penstock_batch::log_panics_without_their_messages();
+    penstock_aws::log_panics_without_their_messages();
     let panicked = std::panic::catch_unwind(|| panic!("a private text"));
     // From here on the test itself may panic as usual.
     drop(std::panic::take_hook());
