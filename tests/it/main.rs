@@ -1,5 +1,7 @@
 //! One binary for all tests of the whole: repository rules, the template, and the pipeline on the embedded stack.
 
+#![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
+
 mod pipeline;
 mod repository;
 mod requirements;
