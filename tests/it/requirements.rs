@@ -111,3 +111,13 @@ fn what_is_met_names_a_proof_that_exists() {
         }
     }
 }
+
+/// The READMEs say how many are met; no more than are.
+#[test]
+fn the_readmes_say_how_many_are_met() {
+    let met = rows().iter().filter(|row| row.status == "met").count();
+    let english = std::fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(english.contains(&format!("{met} are met today")), "{met} are met");
+    let chinese = std::fs::read_to_string(root().join("README.zh-CN.md")).unwrap();
+    assert!(chinese.contains(&format!("目前满足 {met} 条")), "{met} are met");
+}

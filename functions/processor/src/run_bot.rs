@@ -20,11 +20,14 @@ pub(crate) struct RunFailure {
     pub(crate) max_attempts: Option<u32>,
 }
 
-/// A panic's own message may hold a person's text, so it is not kept.
+/// A panic that was just caught on this thread. Its own message may hold a person's text, so only its place is kept.
 fn panicked() -> RunFailure {
     RunFailure {
         code: "handler_panicked",
-        message: "the handler panicked; see the function's log for where".to_owned(),
+        message: match penstock_aws::last_panic_place() {
+            Some(place) => format!("the handler panicked at {place}"),
+            None => "the handler panicked; see the function's log for where".to_owned(),
+        },
         disposition: Disposition::Transient,
         max_attempts: Some(MAX_UNCLASSIFIED),
     }

@@ -3,45 +3,65 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use penstock_batch::Record;
 use penstock_domain::ids::BotId;
-use penstock_domain::method::spends_send_budget;
+use penstock_domain::throttle::CELL;
 use penstock_domain::time::Timestamp;
-use penstock_formats::outbound::Outbound;
-use penstock_ports::Outbox;
+use penstock_ports::{Debit, Draw, Outbox};
 
-/// More queue than this ahead of a batch is waited out by visibility, not here.
-const MOST_AHEAD: Duration = Duration::from_secs(1);
+/// Over how many seconds those that wait are spread at the most. More would leave the gate idle when few are left.
+const WIDEST_SPREAD: u32 = 8;
 
-/// Whether this delivery is debited, and so may have to wait: a send, at its first delivery.
-///
-/// A debit is kept while the send waits for its turn. Were every delivery debited, those that come back from waiting
-/// would queue up behind each other for ever, and under a steady load nothing would be sent any more. The price: a
-/// repeat of a failed call is not counted; its 429s are obeyed.
-pub(crate) fn is_debited(record: &Record, outbound: &Outbound) -> bool {
-    record.receive_count <= 1 && spends_send_budget(&outbound.call.method)
+/// When a send has its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// After this wait, which is at most the gate's horizon and a batch's own sends; the function waits it out.
+    In(Duration),
+    /// Not in this delivery: nothing is reserved, it asks again after this wait.
+    Later(Duration),
 }
 
-/// Debits what the batch is about to send; gives back the bots whose debited sends have to wait, with their waits. A
-/// gate that cannot be reached lets the batch pass: Telegram's own 429 is still obeyed.
-pub(crate) async fn debit<L: Outbox>(
+/// A send that wants a turn.
+pub(crate) struct Wanted {
+    pub(crate) id: String,
+    pub(crate) bot: BotId,
+    pub(crate) receive_count: u32,
+}
+
+/// Asks the gates for what a batch is about to send. A gate that cannot be reached lets its sends pass: Telegram's own
+/// 429 is still obeyed.
+pub(crate) async fn turns<L: Outbox, D: Draw>(
     ledger: &L,
-    debited: impl Iterator<Item = BotId>,
+    draw: &D,
+    wanted: Vec<Wanted>,
     now: Timestamp,
-) -> BTreeMap<BotId, Duration> {
-    let mut cells: BTreeMap<BotId, u32> = BTreeMap::new();
-    for bot in debited {
-        *cells.entry(bot).or_default() += 1;
+) -> BTreeMap<String, Turn> {
+    let mut by_bot: BTreeMap<BotId, Vec<Wanted>> = BTreeMap::new();
+    for send in wanted {
+        by_bot.entry(send.bot).or_default().push(send);
     }
-    let mut waits = BTreeMap::new();
-    for (bot, cells) in cells {
-        match ledger.debit_bot(bot, cells, now).await {
-            Ok(ahead) if ahead > MOST_AHEAD => {
-                waits.insert(bot, ahead);
+    let mut turns = BTreeMap::new();
+    for (bot, sends) in by_bot {
+        let cells = u32::try_from(sends.len()).unwrap_or(u32::MAX);
+        let debit = match ledger.debit_bot(bot, cells, now).await {
+            Ok(debit) => debit,
+            Err(error) => {
+                tracing::warn!(bot.id = bot.0, error = %error, "the bot's gate is away");
+                continue;
             }
-            Ok(_) => {}
-            Err(error) => tracing::warn!(bot.id = bot.0, error = %error, "the bot's gate is away"),
+        };
+        for (place, send) in (0_u32..).zip(sends) {
+            let turn = match debit {
+                Debit::Reserved { ahead } => Turn::In(ahead + CELL * place),
+                Debit::Full { ahead } => Turn::Later(ahead + spread(send.receive_count, draw)),
+            };
+            turns.insert(send.id, turn);
         }
     }
-    waits
+    turns
+}
+
+/// The longer something has waited, the wider its waits are spread: what a long queue asks for in vain stays small.
+fn spread<D: Draw>(receive_count: u32, draw: &D) -> Duration {
+    let widest = Duration::from_secs(u64::from((1 + receive_count / 4).min(WIDEST_SPREAD)));
+    widest.mul_f64(draw.draw().get())
 }

@@ -14,7 +14,7 @@ use penstock_ports::{
     BotApi, Clock, Deliveries, Draw, Filed, Inbox, Outbox, PortError, SecretSource, Subject,
 };
 
-use crate::gate::{debit, is_debited};
+use crate::gate::{Turn, Wanted, turns};
 use crate::send::Sending;
 use crate::throttles::Throttles;
 
@@ -55,17 +55,21 @@ where
         .map(|record| (record.id.clone(), Outbound::read(&record.body)))
         .collect();
     let records = sorted(records, &read);
-    let debited = records.iter().filter_map(|record| {
+    let wanted = records.iter().filter_map(|record| {
         let outbound = read.get(&record.id)?.as_ref().ok()?;
-        is_debited(record, outbound).then_some(outbound.bot_id)
+        spends_send_budget(&outbound.call.method).then(|| Wanted {
+            id: record.id.clone(),
+            bot: outbound.bot_id,
+            receive_count: record.receive_count,
+        })
     });
-    let waits = debit(&deps.ledger, debited, deps.clock.now()).await;
+    let turns = turns(&deps.ledger, &deps.draw, wanted.collect(), deps.clock.now()).await;
     let report = run(
         &records,
         &Records {
             deps,
             read: &read,
-            waits: &waits,
+            turns: &turns,
         },
         time,
     )
@@ -73,40 +77,53 @@ where
     answer(&report, queue).await
 }
 
-/// A dispatch that was repeated may have put intents in out of their order: each group is sorted by Update and number.
+/// A dispatch that was repeated may have put intents in out of their order: those of one Update are sorted by their
+/// number. Updates stay as the queue has them: their ids may fall.
 fn sorted(mut records: Vec<Record>, read: &BTreeMap<String, Result<Outbound, ReadError>>) -> Vec<Record> {
-    let place = |record: &Record| {
-        let outbound = read.get(&record.id).and_then(|read| read.as_ref().ok());
-        let place = outbound.map(|outbound| (outbound.update_id, outbound.n));
-        // What cannot be read, because a newer release wrote it, holds up nothing older.
-        (place.is_none(), place)
-    };
-    records.sort_by(|a, b| a.group.cmp(&b.group).then_with(|| place(a).cmp(&place(b))));
+    let outbound = |record: &Record| read.get(&record.id).and_then(|read| read.as_ref().ok());
+    let mut first_of: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut place_of = BTreeMap::new();
+    for (index, record) in records.iter().enumerate() {
+        let place = match outbound(record) {
+            Some(outbound) => {
+                let update = (record.group.clone(), outbound.key.as_str().to_owned());
+                (*first_of.entry(update).or_insert(index), outbound.n)
+            }
+            None => (index, 0),
+        };
+        place_of.insert(record.id.clone(), place);
+    }
+    records.sort_by(|a, b| {
+        let place = |record: &Record| place_of.get(&record.id).copied();
+        a.group.cmp(&b.group).then_with(|| place(a).cmp(&place(b)))
+    });
     records
 }
 
 struct Records<'a, L, A, S, C, D> {
     deps: &'a Deps<L, A, S, C, D>,
     read: &'a BTreeMap<String, Result<Outbound, ReadError>>,
-    waits: &'a BTreeMap<BotId, Duration>,
+    turns: &'a BTreeMap<String, Turn>,
 }
 
 impl<L, A, S, C: Clock, D: Draw> Records<'_, L, A, S, C, D> {
-    /// How long a send has to wait for its bot: for its turn at the gate, or for a hold. Waiters of a hold are spread
-    /// over as much again, so that they don't all come back in one instant.
-    fn wait(&self, record: &Record, outbound: &Outbound) -> Option<Duration> {
-        let turn = self
-            .waits
-            .get(&outbound.bot_id)
-            .filter(|_| is_debited(record, outbound));
-        let held = || {
-            self.deps
-                .throttles
-                .held_for(outbound.bot_id, self.deps.clock.now())
-        };
-        let held = spends_send_budget(&outbound.call.method).then(held).flatten();
-        let held = held.map(|held| held + held.mul_f64(self.deps.draw.draw().get()));
-        turn.copied().max(held)
+    /// Waits for a send's turn; gives back the wait of one that has none in this delivery. Waiters of a hold that came
+    /// up meanwhile are spread over as much again, so that they don't all come back in one instant.
+    async fn turn(&self, record: &Record, outbound: &Outbound) -> Result<(), Duration> {
+        match self.turns.get(&record.id) {
+            None => return Ok(()),
+            Some(Turn::Later(wait)) => return Err(*wait),
+            Some(Turn::In(wait)) if wait.is_zero() => {}
+            Some(Turn::In(wait)) => tokio::time::sleep(self.deps.clock.real(*wait)).await,
+        }
+        match self
+            .deps
+            .throttles
+            .held_for(outbound.bot_id, self.deps.clock.now())
+        {
+            Some(held) => Err(held + held.mul_f64(self.deps.draw.draw().get())),
+            None => Ok(()),
+        }
     }
 }
 
@@ -115,9 +132,9 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> penstock_
 {
     async fn handle(&self, record: &Record, _alone: &Alone) -> Verdict {
         match self.read.get(&record.id) {
-            Some(Ok(outbound)) => match self.wait(record, outbound) {
-                Some(wait) => Verdict::held(wait),
-                None => {
+            Some(Ok(outbound)) => match self.turn(record, outbound).await {
+                Err(wait) => Verdict::held(wait),
+                Ok(()) => {
                     Sending {
                         deps: self.deps,
                         record,

@@ -94,12 +94,12 @@ impl Clock for WallClock {
         if (self.scale - 1.0).abs() < f64::EPSILON {
             return Timestamp::from_millis(wall);
         }
-        let passed = (wall - self.origin_ms) as f64 * self.scale;
-        Timestamp::from_millis(self.origin_ms + passed as i64)
+        let passed = wall.saturating_sub(self.origin_ms) as f64 * self.scale;
+        Timestamp::from_millis(self.origin_ms.saturating_add(passed as i64))
     }
 
     fn real(&self, duration: Duration) -> Duration {
-        duration.div_f64(self.scale)
+        Duration::try_from_secs_f64(duration.as_secs_f64() / self.scale).unwrap_or(Duration::MAX)
     }
 }
 
@@ -122,5 +122,21 @@ mod tests {
         let clock = WallClock::scaled_from_now(50.0);
         assert!(clock.now().as_millis() >= clock.origin_ms());
         assert_eq!(clock.real(Duration::from_secs(50)), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn what_is_beyond_the_clock_is_its_end_and_no_panic() {
+        for origin in [i64::MIN, i64::MAX] {
+            for scale in [f64::MIN_POSITIVE, f64::MAX] {
+                let clock = WallClock::scaled(origin, scale);
+                assert_eq!(clock.now(), clock.now());
+                assert!(clock.real(Duration::MAX) >= clock.real(Duration::from_secs(1)));
+            }
+        }
+        assert_eq!(
+            WallClock::scaled(0, f64::MIN_POSITIVE).real(Duration::MAX),
+            Duration::MAX
+        );
+        assert_eq!(WallClock::scaled(0, f64::MAX).now().as_millis(), i64::MAX);
     }
 }

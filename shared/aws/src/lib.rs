@@ -15,7 +15,7 @@ mod telemetry;
 pub use clients::Clients;
 pub use clock::{SystemDraw, WallClock};
 pub use lookup::{ConfigError, Lookup, Settings};
-pub use panics::log_panics_without_their_messages;
+pub use panics::{last_panic_place, log_panics_without_their_messages};
 pub use queue::SqsQueue;
 pub use secrets::CachedSecrets;
 pub use table::{Ledger, read_record};

@@ -117,7 +117,7 @@ fn callback(context: &Context, update: &Incoming) -> Outcome {
     };
     let count = counted(context, "presses");
     let mut edit = place;
-    edit["text"] = json!(format!("Pressed {count} times in this chat."));
+    edit["text"] = json!(format!("Button presses in this chat: {count}."));
     if update.chat_id.is_some() {
         edit["reply_markup"] = buttons(count);
         return Outcome::of("pressed")

@@ -12,6 +12,6 @@ pub use botapi::{ApiError, ApiReply, BotApi, Meaning};
 pub use clock::{Clock, Draw};
 pub use error::PortError;
 pub use inbox::{Claim, ClaimAs, Commit, Commitment, Filed, Inbox, StateWrite, Subject, TakeOver, Verdict};
-pub use outbox::{IntentSettlement, IntentStart, Outbox, SettleAs};
+pub use outbox::{Debit, HORIZON, IntentSettlement, IntentStart, Outbox, SettleAs};
 pub use queue::{Deliveries, Enqueue, QueueSender, VisibilityChange};
 pub use secrets::SecretSource;

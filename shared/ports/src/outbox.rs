@@ -96,12 +96,30 @@ pub trait Outbox: Send + Sync {
         now: Timestamp,
     ) -> impl Future<Output = Result<(), PortError>> + Send;
 
-    /// Debits `cells` interactive sends from the bot's gate; gives back how long to wait before the first, zero if
-    /// they may go at once.
+    /// Reserves `cells` interactive sends at the bot's gate. A reservation exists only within [`HORIZON`]; beyond it
+    /// nothing is reserved, so that who waits can ask again.
     fn debit_bot(
         &self,
         bot: penstock_domain::ids::BotId,
         cells: u32,
         now: Timestamp,
-    ) -> impl Future<Output = Result<std::time::Duration, PortError>> + Send;
+    ) -> impl Future<Output = Result<Debit, PortError>> + Send;
+}
+
+/// How far ahead sends are reserved (design section 5: 1 s, which is waited out in the function).
+pub const HORIZON: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// The answer of a bot's gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Debit {
+    /// Reserved: the first send goes after this wait, each further one a cell later.
+    Reserved {
+        /// At most [`HORIZON`].
+        ahead: std::time::Duration,
+    },
+    /// Nothing is reserved: more than the horizon is ahead, or the bot is held.
+    Full {
+        /// How much is ahead.
+        ahead: std::time::Duration,
+    },
 }

@@ -1,6 +1,7 @@
 //! `penstock`: the pipeline on this machine, and the tools around it. Never holds a rule of the pipeline.
 
 mod bench;
+mod called;
 mod cli;
 mod dev;
 mod drill;

@@ -12,6 +12,7 @@ use penstock_local::aws::{Clients, Endpoints};
 use penstock_local::template::LOCAL_REGION;
 use serde::{Deserialize, Serialize};
 
+use crate::called;
 use crate::failure::Failure;
 use crate::post::Webhook;
 
@@ -60,9 +61,10 @@ impl Running {
         let connected = tokio::time::timeout(CONNECT_LIMIT, tokio::net::TcpStream::connect(address)).await;
         if !matches!(connected, Ok(Ok(_))) {
             return Err(Failure::Usage(anyhow!(
-                "the stack of {} (process {}) is gone: start it again with `penstock dev`",
+                "the stack of {} (process {}) is gone: start it again with `{}`",
                 state_dir.display(),
-                found.pid
+                found.pid,
+                called::command("dev")
             )));
         }
         Ok(found)
@@ -73,11 +75,15 @@ impl Running {
         let path = state_dir.join(FILE);
         let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => anyhow!(
-                "no stack runs on {}: start one with `penstock dev` in another terminal, or name its directory with \
+                "no stack runs on {}: start one with `{}` in another terminal, or name its directory with \
                  --state-dir",
-                state_dir.display()
+                state_dir.display(),
+                called::command("dev")
             ),
-            _ => anyhow!("{} cannot be read: {error}; it is its owner's alone", path.display()),
+            _ => anyhow!(
+                "{} cannot be read: {error}; it is its owner's alone",
+                path.display()
+            ),
         })?;
         serde_json::from_str(&text)
             .map_err(|error| anyhow!("{} is damaged: {error}; start the stack again", path.display()))
@@ -151,7 +157,7 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let told = message(Running::find(base.path()).await);
         assert!(
-            told.contains("no stack runs on") && told.contains("penstock dev"),
+            told.contains("no stack runs on") && told.contains(" dev` in another"),
             "{told}"
         );
     }

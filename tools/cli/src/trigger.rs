@@ -6,8 +6,11 @@ use anyhow::anyhow;
 use clap::Args;
 use penstock_domain::ids::BotId;
 use penstock_events::{Expect, Secret, find, samples, with_update_id};
+use penstock_local::SIMULATED_BOT_ID;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::called;
 use crate::failure::{Ended, Failure};
 use crate::feed::fresh_update_id;
 use crate::ledger::key_of;
@@ -19,7 +22,6 @@ use crate::table::{Align, lines};
 #[derive(Debug, Args)]
 pub(crate) struct TriggerArgs {
     /// Name of a sample; see --list
-    #[arg(required_unless_present_any = ["file", "list"])]
     sample: Option<String>,
     /// Send this file instead: an update as Telegram sends it
     #[arg(long, value_name = "FILE", conflicts_with = "sample")]
@@ -55,6 +57,8 @@ struct Parcel {
     body: Vec<u8>,
     secret: Secret,
     http_status: u16,
+    /// Whether the example bot may send something for it.
+    is_answered: bool,
 }
 
 pub(crate) async fn run(args: &TriggerArgs) -> Result<Ended, Failure> {
@@ -82,6 +86,13 @@ pub(crate) async fn run(args: &TriggerArgs) -> Result<Ended, Failure> {
         is_well &= triggered.as_expected;
         tell(args, &triggered);
     }
+    let chat = chat_of(&parcel.body).filter(|_| parcel.is_answered && is_well && !args.json);
+    if let Some(chat) = chat.filter(|_| running.bot_id == SIMULATED_BOT_ID) {
+        print::note(&format!(
+            "what the bot sends is at {}, in the list of chats under (chat {chat})",
+            running.front
+        ));
+    }
     Ok(Ended::well_if(is_well))
 }
 
@@ -97,15 +108,21 @@ fn parcel(args: &TriggerArgs) -> Result<Parcel, anyhow::Error> {
             body,
             secret: Secret::Right,
             http_status: 200,
+            is_answered: true,
         });
     }
-    let name = args.sample.as_deref().unwrap_or_default();
-    let sample =
-        find(name).ok_or_else(|| anyhow!("there is no sample `{name}`: see `penstock trigger --list`"))?;
+    let list = called::command("trigger --list");
+    let Some(name) = args.sample.as_deref() else {
+        return Err(anyhow!(
+            "send what? name a sample (`{list}` shows them), or a file with --file"
+        ));
+    };
+    let sample = find(name).ok_or_else(|| anyhow!("there is no sample `{name}`: see `{list}`"))?;
     Ok(Parcel {
         body: sample.raw().into_owned(),
         secret: sample.secret,
         http_status: sample.expect.http_status,
+        is_answered: sample.expect.sends.max > 0,
     })
 }
 
@@ -117,6 +134,18 @@ fn name_of(bot: BotId, body: &[u8]) -> String {
         Some(id) if !id.starts_with("q:") => id.to_owned(),
         _ => key.as_str().to_owned(),
     }
+}
+
+/// The chat that an Update belongs to, as far as it names one.
+fn chat_of(body: &[u8]) -> Option<i64> {
+    let update: Value = serde_json::from_slice(body).ok()?;
+    let mut members = update.as_object()?.values();
+    members.find_map(|member| {
+        let chat = member
+            .pointer("/chat/id")
+            .or_else(|| member.pointer("/message/chat/id"));
+        chat?.as_i64()
+    })
 }
 
 fn tell(args: &TriggerArgs, triggered: &Triggered) {
@@ -138,7 +167,8 @@ fn tell(args: &TriggerArgs, triggered: &Triggered) {
         } else {
             format!(" --state-dir {place}")
         };
-        print::note(&format!("next: penstock trace {update}{state_dir}"));
+        let next = called::command(&format!("trace {update}{state_dir}"));
+        print::note(&format!("next: {next}"));
     }
 }
 
@@ -208,18 +238,32 @@ mod tests {
         ] {
             assert!(parse(line).is_ok(), "{line}");
         }
-        for line in ["trigger", "trigger text --file x.json", "trigger text --times 0"] {
+        for line in ["trigger text --file x.json", "trigger text --times 0"] {
             assert!(parse(line).is_err(), "{line}");
         }
     }
 
     #[test]
-    fn an_unknown_sample_names_the_list() {
-        let told = parcel(&parse("trigger pigeon").unwrap())
-            .err()
-            .map(|error| error.to_string())
-            .unwrap_or_default();
-        assert!(told.contains("`pigeon`") && told.contains("--list"), "{told}");
+    fn an_unknown_sample_and_none_name_the_list() {
+        for (line, part) in [("trigger pigeon", "`pigeon`"), ("trigger", "name a sample")] {
+            let told = parcel(&parse(line).unwrap())
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default();
+            assert!(told.contains(part) && told.contains("trigger --list"), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_chat_of_a_reply_is_read_from_the_message_or_the_pressed_one() {
+        let chat = |body: &str| chat_of(body.as_bytes());
+        assert_eq!(chat(r#"{"update_id":1,"message":{"chat":{"id":5}}}"#), Some(5));
+        assert_eq!(
+            chat(r#"{"callback_query":{"message":{"chat":{"id":-7}},"id":"1"}}"#),
+            Some(-7)
+        );
+        assert_eq!(chat(r#"{"update_id":1,"poll":{}}"#), None);
+        assert_eq!(chat("nonsense"), None);
     }
 
     #[test]

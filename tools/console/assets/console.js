@@ -246,6 +246,8 @@ if (chatIsSimulated) {
 const SILENCE_MS = 12000;
 const AGAIN_MS = 1500;
 const MAX_LINES = 400;
+// What a person has chosen or written: it outlives a page that loads itself anew.
+const KEPT = ["text", "room", "speaker"];
 let heardAt = Date.now();
 let lost = false;
 let events;
@@ -291,9 +293,9 @@ function connect() {
   };
   on("ping", () => {});
   on("hello", ({ start }) => {
-    // Another start of the stack may have another page; a half-written text is kept.
+    // Another start of the stack may have another page; a half-written text is kept, and its place.
     if (start === document.body.dataset.start) return;
-    if (chatIsSimulated) sessionStorage.setItem("text", $("text").value);
+    if (chatIsSimulated) for (const id of KEPT) sessionStorage.setItem(id, $(id).value);
     location.reload();
   });
   on("snapshot", (parts) => {
@@ -323,8 +325,13 @@ setInterval(() => {
 
 localTimes(document.body);
 if (chatIsSimulated) {
-  $("text").value = sessionStorage.getItem("text") || "";
-  sessionStorage.removeItem("text");
+  for (const id of KEPT) {
+    const kept = sessionStorage.getItem(id);
+    sessionStorage.removeItem(id);
+    // A chat that this start does not have yet cannot be chosen.
+    const isThere = id === "text" || [...$(id).options].some((option) => option.value === kept);
+    if (kept !== null && isThere) $(id).value = kept;
+  }
   $("messages").classList.toggle("private", room() > 0);
   $("messages").scrollTop = $("messages").scrollHeight;
 }

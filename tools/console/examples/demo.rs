@@ -96,6 +96,9 @@ impl Source for Demo {
             },
             webhook_url_masked: "http://127.0.0.1:8080/telegram/424242/***".to_owned(),
             uptime_ms: u64::try_from(self.begun.elapsed().as_millis()).unwrap(),
+            started_at_ms: 0,
+            is_resumed: false,
+            program: "penstock".to_owned(),
             queues: vec![
                 queue(
                     "updates.fifo",
@@ -162,6 +165,7 @@ async fn handle(demo: Arc<Demo>, sim: Sim, update: Value) {
         state.totals.received += 1;
         state.updates.push_front(UpdateView {
             update_id: id,
+            name: id.to_string(),
             kind: kind.clone(),
             ..UpdateView::default()
         });

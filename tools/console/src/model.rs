@@ -33,6 +33,12 @@ pub struct Snapshot {
     pub webhook_url_masked: String,
     /// Since the stack started, milliseconds.
     pub uptime_ms: u64,
+    /// When it started, milliseconds since the epoch.
+    pub started_at_ms: i64,
+    /// Whether it goes on with what an earlier start left.
+    pub is_resumed: bool,
+    /// How a person calls the program, for commands to type: `penstock` or `cargo run --`.
+    pub program: String,
     /// All queues, dead-letter queues too.
     pub queues: Vec<QueueView>,
     /// All functions.
@@ -98,8 +104,10 @@ pub struct FunctionView {
 /// An update on its way.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpdateView {
-    /// Telegram's id.
+    /// Telegram's id; 0 for a body that has none.
     pub update_id: i64,
+    /// What `trace` takes: the id, or the ledger key of what was quarantined.
+    pub name: String,
     /// `message`, `callback_query` and so on.
     pub kind: String,
     /// Where it is.
@@ -129,7 +137,9 @@ pub enum Stage {
     Retrying,
     /// Put off because the backend is down or the bot is paused.
     Deferred,
-    /// Handled; its sends are durable.
+    /// Handled; its sends are durable, and at least one is open.
+    Sending,
+    /// Handled, and its sends have ended.
     Done,
     /// Given up, and kept for a person.
     Dead,
@@ -232,6 +242,7 @@ impl Stage {
             Self::Processing => "processing",
             Self::Retrying => "retrying",
             Self::Deferred => "deferred",
+            Self::Sending => "sending",
             Self::Done => "done",
             Self::Dead => "dead",
         }

@@ -45,7 +45,7 @@ impl Sent {
         let now = [
             ("totals", view::totals(&snapshot.totals)),
             ("flow", view::flow::flow(snapshot, &rates)),
-            ("updates", view::updates::updates(&snapshot.updates)),
+            ("updates", view::updates::updates(snapshot)),
         ];
         let mut changed = Map::new();
         for (name, html) in now {

@@ -17,6 +17,11 @@ const KEPT_LINES: usize = 1_000;
 /// Lines a slow listener may be behind before it loses some.
 const LISTENER_LAG: usize = 1_024;
 
+/// The stack's own lines come from here.
+const STACK: &str = "stack";
+/// What an error of the stack itself begins with.
+const ERROR: &str = "error: ";
+
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
@@ -28,6 +33,14 @@ pub struct LogLine {
     pub instance: u64,
     /// The text, without its line end.
     pub text: String,
+}
+
+impl LogLine {
+    /// Whether the stack itself, and no function, says that something is wrong.
+    #[must_use]
+    pub fn is_stack_error(&self) -> bool {
+        self.source == STACK && self.text.starts_with(ERROR)
+    }
 }
 
 /// Where lines go. Clones are the same log.
@@ -86,7 +99,12 @@ impl Logs {
 
     /// A line of the stack itself.
     pub fn note(&self, text: &str) {
-        self.push("stack", 0, text);
+        self.push(STACK, 0, text);
+    }
+
+    /// An error of the stack itself, with its cure: who runs it is told at once.
+    pub fn error(&self, text: &str) {
+        self.note(&format!("{ERROR}{text}"));
     }
 
     /// The lines still kept, oldest first.
@@ -121,5 +139,15 @@ mod tests {
         let recent = logs.recent();
         assert_eq!(recent.len(), KEPT_LINES);
         assert_eq!(recent[0].text, "3");
+    }
+
+    #[test]
+    fn only_the_stack_itself_tells_an_error() {
+        let logs = Logs::new(StackClock::new(0, 1.0), None);
+        logs.push("penstock-sender", 1, "error: x");
+        logs.note("polling");
+        logs.error("x; do y");
+        let errors: Vec<bool> = logs.recent().iter().map(LogLine::is_stack_error).collect();
+        assert_eq!(errors, [false, false, true]);
     }
 }

@@ -4,15 +4,14 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::ReturnValue;
 use penstock_domain::ids::BotId;
+use penstock_domain::throttle::CELL;
 use penstock_domain::time::Timestamp;
-use penstock_ports::PortError;
+use penstock_ports::{Debit, HORIZON, PortError};
 
 use super::expression::{Write, Written};
 use super::{ITEM_VERSION, Item, Ledger, bot_pk, chat_pk, item};
 use crate::hooks::point;
 
-/// Time of one interactive send of a bot: Telegram allows about 30 a second (Bot API FAQ).
-const CELL_MILLIS: u64 = 33;
 /// Life of a gate after its last write: longer than any wait that Telegram was seen to ask for (14 h).
 const GATE_LIFE: Duration = Duration::from_secs(2 * 86_400);
 
@@ -59,30 +58,41 @@ impl Ledger {
         Ok(())
     }
 
-    pub(crate) async fn debit(&self, bot: BotId, cells: u32, now: Timestamp) -> Result<Duration, PortError> {
+    pub(crate) async fn debit(&self, bot: BotId, cells: u32, now: Timestamp) -> Result<Debit, PortError> {
         const OPERATION: &str = "ledger.debit";
-        let cost = Duration::from_millis(u64::from(cells) * CELL_MILLIS);
+        let cost = CELL * cells;
         let idle = gate(bot, now)
             .number("now", now)
             .number("tat", now + cost)
             .update("SET #tat = :tat, #v = :v, #expires_at = :expires_at")
             .condition("attribute_not_exists(#tat) OR #tat < :now");
         point("ledger.debit.before");
-        let written = self.write(OPERATION, idle, ReturnValue::AllNew).await?;
+        let written = self.write(OPERATION, idle, ReturnValue::None).await?;
         point("ledger.debit.after");
-        if let Written::Applied(gate) = written {
-            return Ok(ahead(&gate, cost, now));
+        if let Written::Applied(_) = written {
+            return Ok(Debit::Reserved {
+                ahead: Duration::ZERO,
+            });
         }
         let busy = gate(bot, now)
             .number("now", now)
+            .number("horizon", now + HORIZON)
             .number("cost", cost.as_millis())
             .update("SET #tat = #tat + :cost, #v = :v, #expires_at = :expires_at")
-            .condition("#tat >= :now");
-        match self.write(OPERATION, busy, ReturnValue::AllNew).await? {
-            Written::Applied(gate) => Ok(ahead(&gate, cost, now)),
+            .condition("#tat >= :now AND #tat <= :horizon");
+        let tat = |gate: &Item| item::number(gate, "tat").map_or(now, Timestamp::from_millis);
+        Ok(match self.write(OPERATION, busy, ReturnValue::AllNew).await? {
+            Written::Applied(gate) => Debit::Reserved {
+                ahead: (tat(&gate) - cost).since(now),
+            },
+            Written::Refused(Some(gate)) if tat(&gate) > now + HORIZON => Debit::Full {
+                ahead: tat(&gate).since(now),
+            },
             // The gate's row went in between (its life was over): nothing is ahead of us.
-            Written::Refused(_) => Ok(Duration::ZERO),
-        }
+            Written::Refused(_) => Debit::Reserved {
+                ahead: Duration::ZERO,
+            },
+        })
     }
 }
 
@@ -90,10 +100,4 @@ fn gate(bot: BotId, now: Timestamp) -> Write {
     Write::to(bot_pk(bot), "GATE#interactive")
         .number("v", ITEM_VERSION)
         .number("expires_at", (now + GATE_LIFE).as_secs_ceil())
-}
-
-/// How long what was just debited has to wait: for what is ahead of it, and for a hold.
-fn ahead(gate: &Item, cost: Duration, now: Timestamp) -> Duration {
-    let time = |name| item::number(gate, name).map_or(now, Timestamp::from_millis);
-    (time("tat") - cost).max(time("hold_until")).since(now)
 }

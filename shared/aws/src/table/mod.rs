@@ -188,7 +188,7 @@ impl Outbox for Ledger {
         bot: BotId,
         cells: u32,
         now: Timestamp,
-    ) -> Result<std::time::Duration, PortError> {
+    ) -> Result<penstock_ports::Debit, PortError> {
         self.debit(bot, cells, now).await
     }
 }

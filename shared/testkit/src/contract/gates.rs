@@ -4,12 +4,9 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use penstock_domain::ids::BotId;
-use penstock_ports::Outbox as _;
+use penstock_ports::{Debit, Outbox as _};
 
-use super::{Case, MILLISECOND, START, World};
-
-/// What thirty sends cost at about thirty a second.
-const THIRTY: Duration = Duration::from_millis(990);
+use super::{Case, START, World};
 
 /// The later one counts, whoever comes last.
 pub async fn a_hold_is_never_shortened<W: World>(world: &W) {
@@ -38,38 +35,57 @@ pub async fn a_hold_binds_one_chat_of_one_bot<W: World>(world: &W) {
     assert_eq!(world.hold(BotId(bot.0 + 1), "1001").await, None);
 }
 
+fn reserved(millis: u64) -> Debit {
+    Debit::Reserved {
+        ahead: Duration::from_millis(millis),
+    }
+}
+
 /// How long one waits is what is ahead of it.
 pub async fn debits_add_up_and_an_idle_gate_does_not_wait<W: World>(world: &W) {
     let case = Case::new(world);
     let bot = case.subject.bot_id;
-    let debit = async |cells, now| {
+    let debit = async |cells, millis| {
+        let now = START + Duration::from_millis(millis);
         case.ledger()
             .debit_bot(bot, cells, now)
             .await
             .expect("debit answers")
     };
-    assert_eq!(debit(30, START).await, Duration::ZERO);
-    assert_eq!(debit(30, START).await, THIRTY);
-    let later = START + Duration::from_millis(500);
-    assert_eq!(debit(1, later).await, 2 * THIRTY - Duration::from_millis(500));
-    let idle = START + 2 * THIRTY + Duration::from_millis(33);
-    assert_eq!(debit(30, idle).await, Duration::ZERO, "it has just run empty");
-    assert_eq!(
-        debit(1, idle + THIRTY + MILLISECOND).await,
-        Duration::ZERO,
-        "it ran empty a millisecond ago"
-    );
+    assert_eq!(debit(10, 0).await, reserved(0));
+    assert_eq!(debit(10, 0).await, reserved(350));
+    assert_eq!(debit(1, 500).await, reserved(200));
+    assert_eq!(debit(10, 1_000).await, reserved(0), "it has run empty");
     let other = BotId(bot.0 + 1);
-    assert_eq!(
-        case.ledger()
-            .debit_bot(other, 1, START)
-            .await
-            .expect("debit answers"),
-        Duration::ZERO
-    );
+    let answer = case
+        .ledger()
+        .debit_bot(other, 1, START)
+        .await
+        .expect("debit answers");
+    assert_eq!(answer, reserved(0));
 }
 
-/// Whoever debits the gate waits for the hold, and nobody shortens it.
+/// Beyond the horizon nothing is reserved, however often somebody asks.
+pub async fn a_full_gate_reserves_nothing<W: World>(world: &W) {
+    let case = Case::new(world);
+    let bot = case.subject.bot_id;
+    let debit = async |cells, millis| {
+        let now = START + Duration::from_millis(millis);
+        case.ledger()
+            .debit_bot(bot, cells, now)
+            .await
+            .expect("debit answers")
+    };
+    assert_eq!(debit(40, 0).await, reserved(0));
+    let full = Debit::Full {
+        ahead: Duration::from_millis(1_400),
+    };
+    assert_eq!(debit(10, 0).await, full);
+    assert_eq!(debit(10, 0).await, full, "the one before took nothing");
+    assert_eq!(debit(10, 400).await, reserved(1_000), "exactly at the horizon");
+}
+
+/// Whoever asks the gate waits for the hold, and nobody shortens it.
 pub async fn a_held_bot_is_waited_for_by_whoever_debits_its_gate<W: World>(world: &W) {
     let case = Case::new(world);
     let bot = case.subject.bot_id;
@@ -81,26 +97,25 @@ pub async fn a_held_bot_is_waited_for_by_whoever_debits_its_gate<W: World>(world
             .expect("hold answers");
     }
     let debit = async |now| case.ledger().debit_bot(bot, 1, now).await.expect("debit answers");
-    let cell = Duration::from_millis(33);
-    assert_eq!(debit(START).await, 9 * second, "the later hold binds");
     assert_eq!(
-        debit(START + 4 * second).await,
-        5 * second + cell,
-        "one behind the other"
+        debit(START).await,
+        Debit::Full { ahead: 9 * second },
+        "the later hold binds"
     );
-    assert_eq!(debit(START + 10 * second).await, Duration::ZERO, "it is over");
+    assert_eq!(debit(START + 9 * second).await, reserved(0), "it is over");
 }
 
 /// None is lost.
 pub async fn debits_at_once_are_all_counted<W: World>(world: &W) {
     let case = Case::new(world);
     let bot = case.subject.bot_id;
-    let answers = join_all((0..6).map(|_| case.ledger().debit_bot(bot, 10, START))).await;
-    let mut waits: Vec<_> = answers
+    let answers = join_all((0..4).map(|_| case.ledger().debit_bot(bot, 8, START))).await;
+    let mut answers: Vec<_> = answers
         .into_iter()
         .map(|answer| answer.expect("debit answers"))
         .collect();
-    waits.sort();
-    let expected: Vec<_> = (0..6).map(|ahead| ahead * Duration::from_millis(330)).collect();
-    assert_eq!(waits, expected);
+    answers.sort_by_key(|answer| match answer {
+        Debit::Reserved { ahead } | Debit::Full { ahead } => *ahead,
+    });
+    assert_eq!(answers, [0, 280, 560, 840].map(reserved));
 }

@@ -353,6 +353,7 @@ macro_rules! contract_tests {
             gates: a_hold_is_never_shortened
                 a_hold_binds_one_chat_of_one_bot
                 debits_add_up_and_an_idle_gate_does_not_wait
+                a_full_gate_reserves_nothing
                 a_held_bot_is_waited_for_by_whoever_debits_its_gate
                 debits_at_once_are_all_counted;
         }

@@ -206,7 +206,7 @@ impl Outbox for FakeLedger {
         bot: BotId,
         cells: u32,
         now: Timestamp,
-    ) -> Result<std::time::Duration, PortError> {
+    ) -> Result<penstock_ports::Debit, PortError> {
         self.call("ledger.debit", |store| store.debit(bot, cells, now))
     }
 }

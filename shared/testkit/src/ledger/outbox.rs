@@ -1,17 +1,13 @@
 //! Intents, holds and the bot's gate over memory.
 
-use std::time::Duration;
-
 use penstock_domain::ids::{BotId, LedgerKey};
 use penstock_domain::intent::{IntentClaim, IntentRecord, IntentRefusal, IntentState, judge_refusal};
 use penstock_domain::ledger::{Record, is_suspect_at};
+use penstock_domain::throttle::CELL;
 use penstock_domain::time::Timestamp;
-use penstock_ports::{IntentSettlement, IntentStart, SettleAs};
+use penstock_ports::{Debit, HORIZON, IntentSettlement, IntentStart, SettleAs};
 
 use super::{Store, secs};
-
-/// Time of one interactive send of a bot: about 30 a second (Bot API FAQ).
-const CELL_MILLIS: i64 = 33;
 
 fn find(record: &mut Record, n: u8) -> Option<&mut IntentRecord> {
     record.intents.iter_mut().find(|stored| stored.intent.n == n)
@@ -121,12 +117,15 @@ impl Store {
         *hold = until.max(*hold);
     }
 
-    pub(super) fn debit(&mut self, bot: BotId, cells: u32, now: Timestamp) -> Duration {
+    pub(super) fn debit(&mut self, bot: BotId, cells: u32, now: Timestamp) -> Debit {
         let tat = self.gates.entry(bot).or_insert(i64::MIN);
-        let start = now.as_millis().max(*tat);
-        *tat = start + i64::from(cells) * CELL_MILLIS;
-        let held = self.bot_holds.get(&bot).copied().unwrap_or(now);
-        Timestamp::from_millis(start).max(held).since(now)
+        let start = Timestamp::from_millis(now.as_millis().max(*tat));
+        let ahead = start.since(now);
+        if ahead > HORIZON {
+            return Debit::Full { ahead };
+        }
+        *tat = (start + CELL * cells).as_millis();
+        Debit::Reserved { ahead }
     }
 
     pub(super) fn hold_bot(&mut self, bot: BotId, until: Timestamp) {

@@ -1,4 +1,4 @@
-//! What a start says: where the stack is, what to do next, and how long the first reply took.
+//! What a start says: where the stack is, what to do next, how long the first reply took, and what was given up.
 
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::args::DevArgs;
+use crate::called;
 use crate::figures;
 use crate::print;
 
@@ -93,28 +94,55 @@ struct SentLine {
     total_ms: serde_json::Value,
 }
 
-/// Waits for the first send and says how long it took; ends with the log.
-pub(super) async fn first_reply(logs: Logs, scale: f64, started: Instant, json: bool) {
+/// What the log of a function says of an Update that was given up.
+#[derive(Debug, Deserialize)]
+struct DeadLine {
+    message: String,
+    code: String,
+    key: String,
+}
+
+/// Says how long the first reply took, and each dead letter; ends with the log.
+pub(super) async fn watch(logs: Logs, scale: f64, started: Instant, json: bool) {
     let mut lines = logs.subscribe();
+    let mut is_first_told = false;
     loop {
         match lines.recv().await {
             Ok(line) => {
-                let Some(stack_ms) = sent_after(&line) else {
-                    continue;
-                };
-                let (after, since) = (figures::on_the_wall(stack_ms, scale), millis(started.elapsed()));
-                if json {
-                    print::json(&serde_json::json!({ "first_reply_ms": after, "since_start_ms": since }));
-                } else {
-                    let since = figures::duration(Duration::from_millis(since));
-                    print::note(&format!("first reply after {after} ms ({since} after the start)"));
+                if line.is_stack_error() {
+                    print::note(&line.text);
                 }
-                return;
+                if let Some(told) = dead_letter(&line) {
+                    print::note(&told);
+                }
+                let since = millis(started.elapsed());
+                let reply = sent_after(&line).map(|stack_ms| figures::on_the_wall(stack_ms, scale));
+                if let Some(after) = reply.filter(|after| !is_first_told && *after <= since) {
+                    is_first_told = true;
+                    first_reply(after, since, json);
+                }
             }
             Err(RecvError::Lagged(_)) => {}
             Err(RecvError::Closed) => return,
         }
     }
+}
+
+/// The first reply to an Update that was received since this start: how long after its receipt, and after the start.
+fn first_reply(after: u64, since: u64, json: bool) {
+    if json {
+        print::json(&serde_json::json!({ "first_reply_ms": after, "since_start_ms": since }));
+    } else {
+        let since = figures::duration(Duration::from_millis(since));
+        print::note(&format!("first reply after {after} ms ({since} after the start)"));
+    }
+}
+
+/// What is told of a dead letter, if that is what the line says.
+fn dead_letter(line: &LogLine) -> Option<String> {
+    let DeadLine { message, code, key } = serde_json::from_str(&line.text).ok()?;
+    let trace = called::command(&format!("trace {key}"));
+    (message == "dead letter").then(|| format!("dead letter: {code}; `{trace}` tells why"))
 }
 
 /// How long after its receipt something was sent, ms, if that is what the line says.
@@ -164,6 +192,19 @@ mod tests {
         ] {
             assert_eq!(sent_after(&line("penstock-sender", other)), None);
         }
+    }
+
+    #[test]
+    fn a_dead_letter_is_told_with_how_to_trace_it() {
+        let dead =
+            r#"{"level":"ERROR","message":"dead letter","code":"handler_panicked","attempt":3,"key":"7:5"}"#;
+        let told = dead_letter(&line("penstock-processor", dead)).unwrap();
+        assert!(
+            told.contains("handler_panicked") && told.contains(" trace 7:5`"),
+            "{told}"
+        );
+        let other = dead.replace("dead letter", "tried");
+        assert_eq!(dead_letter(&line("penstock-processor", &other)), None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use penstock_local::bridge::BridgeOptions;
 use penstock_local::{SimulatedTelegram, StackOptions, Telegram};
 use telegram_sim::Profile;
 
+use crate::called;
 use crate::feed::Source;
 use crate::running::DEFAULT_STATE_DIR;
 
@@ -133,6 +134,7 @@ impl DevArgs {
             ));
         }
         let mut options = StackOptions::new(exe);
+        called::program().clone_into(&mut options.program);
         options.state_dir = self.kept_state();
         options.listen = self.listen();
         options.template.clone_from(&self.template);

@@ -7,7 +7,7 @@ mod token;
 
 use std::time::Instant;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use penstock_local::Stack;
 
 pub(crate) use args::DevArgs;
@@ -16,7 +16,7 @@ use crate::failure::{Ended, Failure};
 use crate::feed::{self, Case, fresh_update_id, never_idle, wait_until_idle};
 use crate::print;
 use crate::running::{Running, RunningFile};
-use announce::{Ready, first_reply};
+use announce::{Ready, watch};
 use signals::Signals;
 
 pub(crate) async fn run(args: &DevArgs) -> Result<Ended, Failure> {
@@ -40,15 +40,11 @@ pub(crate) async fn run(args: &DevArgs) -> Result<Ended, Failure> {
     };
     let running = RunningFile::write(stack.state_dir(), &Running::of(&stack)).map_err(Failure::Usage)?;
     let scale = stack.view().clock().scale();
-    let watching = tokio::spawn(first_reply(
-        stack.view().logs().clone(),
-        scale,
-        started,
-        args.json,
-    ));
+    let watching = tokio::spawn(watch(stack.view().logs().clone(), scale, started, args.json));
     Ready::of(&stack, args, started).tell(args);
     let ended = tokio::select! {
         ended = work(&stack, args, cases, is_fresh) => ended,
+        ended = bridge(&stack, args) => ended,
         () = signals.stop() => {
             print::note("stopping: batches that run are finished");
             Ok(stopped(args))
@@ -58,6 +54,16 @@ pub(crate) async fn run(args: &DevArgs) -> Result<Ended, Failure> {
     drop(running);
     stack.shutdown().await;
     ended
+}
+
+/// Says when the bridge to a real bot has ended. Where nobody looks at a page, the run ends with it.
+async fn bridge(stack: &Stack, args: &DevArgs) -> Result<Ended, Failure> {
+    let failure = Failure::Broken(anyhow!(stack.bridge_failed().await));
+    if args.headless {
+        return Err(failure);
+    }
+    failure.tell();
+    std::future::pending().await
 }
 
 /// How a run ends that was told to stop: one that has an end of its own did not reach it.

@@ -26,10 +26,17 @@ pub(super) fn find(args: &DevArgs) -> Result<Option<BotToken>, anyhow::Error> {
         })?;
         return checked(&text).map(Some);
     }
-    variable()
-        .filter(|text| !text.trim().is_empty())
-        .map(|text| checked(&text))
-        .transpose()
+    variable().map(|text| of_variable(&text)).transpose()
+}
+
+/// The token in the variable. An empty one is a mistake in a script more often than a wish for the simulation.
+fn of_variable(text: &str) -> Result<BotToken, anyhow::Error> {
+    if text.trim().is_empty() {
+        return Err(anyhow!(
+            "{VARIABLE} is set but empty: put the bot's token into it, or unset it for simulated telegram"
+        ));
+    }
+    checked(text)
 }
 
 /// A token in the command line is in every list of processes and in the shell's history.
@@ -95,6 +102,15 @@ mod tests {
         );
         assert!(!told.contains(secret), "{told}");
         assert!(refuse_value("").is_ok());
+    }
+
+    #[test]
+    fn an_empty_variable_is_refused_with_the_cure() {
+        for empty in ["", " \n"] {
+            let told = of_variable(empty).unwrap_err().to_string();
+            assert!(told.contains(VARIABLE) && told.contains("unset"), "{told}");
+        }
+        assert!(of_variable("123456:AAAAAAAAAAAAAAAAAAAAAAAA").is_ok());
     }
 
     #[test]

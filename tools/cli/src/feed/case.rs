@@ -103,7 +103,8 @@ impl Case {
 
 fn in_directory(directory: &Path) -> Result<Vec<Case>, anyhow::Error> {
     let raw = directory.join("raw");
-    let folder = if raw.is_dir() { raw } else { directory.to_owned() };
+    let has_raw = raw.is_dir();
+    let folder = if has_raw { raw } else { directory.to_owned() };
     let unreadable = |path: &Path, error: std::io::Error| {
         anyhow!(
             "{} cannot be read: {error}; name a directory of updates as Telegram sends them, or `{BUILT_IN}`",
@@ -119,6 +120,17 @@ fn in_directory(directory: &Path) -> Result<Vec<Case>, anyhow::Error> {
                 .map(str::to_owned),
         );
     }
+    if names.is_empty() {
+        return Err(anyhow!(
+            "no *.json in {}: name a directory of updates as Telegram sends them, or `{BUILT_IN}`",
+            folder.display()
+        ));
+    }
+    // Only beside the rest of the catalogue: somebody's own files are fed alone.
+    let is_catalogue = has_raw
+        || samples()
+            .iter()
+            .all(|sample| sample.is_made() || names.contains(sample.name));
     let read = |name: &str| {
         let path = folder.join(format!("{name}.json"));
         std::fs::read(&path).map_err(|error| unreadable(&path, error))
@@ -126,10 +138,11 @@ fn in_directory(directory: &Path) -> Result<Vec<Case>, anyhow::Error> {
     let mut cases = Vec::new();
     for sample in samples() {
         // The big ones are made, whether or not somebody has written them to a file.
-        if names.remove(sample.name) && !sample.is_made() {
-            cases.push(Case::of_sample(sample, read(sample.name)?));
-        } else if sample.is_made() {
+        let is_there = names.remove(sample.name);
+        if sample.is_made() && is_catalogue {
             cases.push(Case::of_sample(sample, sample.raw().into_owned()));
+        } else if is_there {
+            cases.push(Case::of_sample(sample, read(sample.name)?));
         }
     }
     for name in names {
@@ -187,7 +200,17 @@ mod tests {
             (last.name.as_str(), last.kind.as_str(), last.expected),
             ("mine", "poll", Expected::AnyEnd)
         );
-        assert_eq!(cases.iter().filter(|case| case.name == "text").count(), 1);
+        let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        assert_eq!(names, ["text", "mine"]);
+    }
+
+    #[test]
+    fn a_directory_without_a_file_to_feed_is_refused() {
+        let base = tempfile::tempdir().unwrap();
+        std::fs::write(base.path().join("notes.txt"), "no update").unwrap();
+        let failure = Case::all_of(&Source::Dir(base.path().to_owned())).unwrap_err();
+        assert!(matches!(failure, Failure::Usage(_)));
+        assert!(failure.to_string().contains("no *.json in"), "{failure}");
     }
 
     #[test]

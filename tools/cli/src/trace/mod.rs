@@ -88,7 +88,8 @@ pub(crate) async fn run(args: &TraceArgs) -> Result<Ended, Failure> {
     else {
         return Err(Failure::NotFound(anyhow!(
             "no record of {key} in {}: it was never accepted, or still waits in the queue (look at the console), or its \
-             record has outlived its time; check the id and the bot (--bot)",
+             record has outlived its time; if it was just accepted, try again in a second, else check the id and the bot \
+             (--bot)",
             place.name
         )));
     };

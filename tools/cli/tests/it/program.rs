@@ -13,6 +13,7 @@ pub(crate) fn program(arguments: &[&str]) -> Command {
         .args(arguments)
         .env_remove("AWS_ENDPOINT_URL")
         .env_remove("PENSTOCK_BOT_TOKEN")
+        .env_remove("CARGO")
         .stdin(Stdio::null());
     command
 }

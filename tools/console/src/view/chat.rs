@@ -5,7 +5,7 @@ use serde_json::Value;
 use telegram_sim::{ChatInfo, Sim, User};
 
 use crate::chat::{GROUP_ID, PEOPLE, chats};
-use crate::model::BotView;
+use crate::model::Snapshot;
 
 /// Fields that a message shows as a note, because there is nothing to see in a simulation.
 const MEDIA: &[(&str, &str)] = &[
@@ -32,11 +32,12 @@ const MEDIA: &[(&str, &str)] = &[
 ];
 
 /// The panel on the left: the chat, or where to find the bot.
-pub(crate) fn panel(bot: &BotView, sim: Option<&Sim>) -> Markup {
+pub(crate) fn panel(snapshot: &Snapshot, sim: Option<&Sim>) -> Markup {
+    let bot = &snapshot.bot;
     html! {
         section #chat.panel aria-labelledby="chat-title" {
             @match sim {
-                Some(sim) => (simulated(bot, sim)),
+                Some(sim) => (simulated(snapshot, sim)),
                 None => {
                     h2 #chat-title { "Chat" }
                     div.real {
@@ -54,15 +55,17 @@ pub(crate) fn panel(bot: &BotView, sim: Option<&Sim>) -> Markup {
     }
 }
 
-fn simulated(bot: &BotView, sim: &Sim) -> Markup {
+fn simulated(snapshot: &Snapshot, sim: &Sim) -> Markup {
     let first = sim.chat(PEOPLE[0]).map(|chat| chat.messages).unwrap_or_default();
     html! {
         div.bar {
-            h2 #chat-title { "@" (bot.username) }
-            label for="room" { "chat" }
-            select #room {
-                @for info in chats(sim) {
-                    option value=(info.id) { (label(&info)) }
+            h2 #chat-title { "@" (snapshot.bot.username) }
+            span {
+                label for="room" { "simulated chat" }
+                select #room {
+                    @for info in chats(sim) {
+                        option value=(info.id) { (label(&info)) }
+                    }
                 }
             }
             span #speaker-part hidden {
@@ -74,7 +77,11 @@ fn simulated(bot: &BotView, sim: &Sim) -> Markup {
         }
         ol #messages.messages tabindex="0" role="log" aria-label="Messages" { (messages(&first)) }
         div #nothing.nothing {
-            p { "Nothing said yet." }
+            @if snapshot.is_resumed {
+                p { "Nothing said since this start. The bot still knows its earlier state." }
+            } @else {
+                p { "Nothing said yet." }
+            }
             p { "Type " code { "/start" } " below and press Enter, or:" }
             p { button type="button" class="button" data-say="/start" { "Send /start" } }
         }
@@ -91,9 +98,8 @@ fn simulated(bot: &BotView, sim: &Sim) -> Markup {
 /// How a chat is called in the list.
 pub(crate) fn label(info: &ChatInfo) -> String {
     match info.kind.as_str() {
-        "private" if PEOPLE.contains(&info.id) => info.title.clone(),
+        _ if PEOPLE.contains(&info.id) || info.id == GROUP_ID => info.title.clone(),
         "private" => format!("{} (chat {})", info.title, info.id),
-        _ if info.id == GROUP_ID => format!("{} (group)", info.title),
         kind => format!("{} ({kind})", info.title),
     }
 }

@@ -2,14 +2,8 @@
 
 use maud::{Markup, html};
 
+use super::clock;
 use crate::model::{LogLevel, LogLine};
-
-/// `12:03:11.250` of a time in milliseconds.
-fn clock(at_ms: i64) -> String {
-    let day = at_ms.rem_euclid(86_400_000);
-    let (h, m, s, ms) = (day / 3_600_000, day / 60_000 % 60, day / 1_000 % 60, day % 1_000);
-    format!("{h:02}:{m:02}:{s:02}.{ms:03}")
-}
 
 fn word(level: LogLevel) -> &'static str {
     match level {

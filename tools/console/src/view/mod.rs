@@ -35,6 +35,13 @@ pub(crate) fn age(ms: u64) -> String {
     }
 }
 
+/// `12:03:11.250` of a time in milliseconds, UTC.
+pub(crate) fn clock(at_ms: i64) -> String {
+    let day = at_ms.rem_euclid(86_400_000);
+    let (h, m, s, ms) = (day / 3_600_000, day / 60_000 % 60, day / 1_000 % 60, day % 1_000);
+    format!("{h:02}:{m:02}:{s:02}.{ms:03}")
+}
+
 /// "1 try", "2 tries".
 pub(crate) fn count(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
@@ -90,7 +97,7 @@ pub(crate) fn page(snapshot: &Snapshot, sim: Option<&Sim>, recent: &[LogLine]) -
                 p #lost.lost role="alert" hidden {
                     strong { "The stack does not answer." }
                     " What you see is from " span #lost-since {} ". If you stopped it, start it again with "
-                    code { "cargo run" } "; this page comes back by itself."
+                    code { (snapshot.program.trim_end_matches(" --")) } "; this page comes back by itself."
                 }
                 nav.tabs aria-label="Parts of this page" {
                     a href="#chat" { "Chat" }
@@ -99,7 +106,7 @@ pub(crate) fn page(snapshot: &Snapshot, sim: Option<&Sim>, recent: &[LogLine]) -
                     a href="#log" { "Log" }
                 }
                 main {
-                    (chat::panel(&snapshot.bot, sim))
+                    (chat::panel(snapshot, sim))
                     section #pipeline.panel aria-labelledby="pipeline-title" {
                         h2 #pipeline-title { "Pipeline" }
                         div #flow.flow { (flow::flow(snapshot, &PerSecond::default())) }
@@ -107,7 +114,7 @@ pub(crate) fn page(snapshot: &Snapshot, sim: Option<&Sim>, recent: &[LogLine]) -
                     section #updates.panel aria-labelledby="updates-title" {
                         h2 #updates-title { "Last updates" }
                         (updates::head())
-                        div #update-rows.rows { (updates::updates(&snapshot.updates)) }
+                        div #update-rows.rows { (updates::updates(snapshot)) }
                     }
                     section #log.panel aria-labelledby="log-title" {
                         h2 #log-title { "Log" }

@@ -3,11 +3,14 @@
 
 use maud::{Markup, html};
 
-use super::{age, count, duration};
-use crate::model::{ErrorView, SendState, SendView, Stage, UpdateView};
+use super::{age, clock, count, duration};
+use crate::model::{ErrorView, SendState, SendView, Snapshot, Stage, UpdateView};
 
 /// Rows shown.
 const MAX_ROWS: usize = 50;
+
+/// What the names of quarantined bodies have in them (`BOT:q:HASH`).
+const QUARANTINED: &str = ":q:";
 
 /// The names of the columns.
 pub(crate) fn head() -> Markup {
@@ -19,23 +22,33 @@ pub(crate) fn head() -> Markup {
 }
 
 /// The rows, newest first.
-pub(crate) fn updates(updates: &[UpdateView]) -> Markup {
+pub(crate) fn updates(snapshot: &Snapshot) -> Markup {
     html! {
-        @if updates.is_empty() {
-            p.empty data-key="empty" {
+        @if snapshot.updates.is_empty() { (nothing(snapshot)) }
+        @for update in snapshot.updates.iter().take(MAX_ROWS) { (row(update, &snapshot.program)) }
+    }
+}
+
+fn nothing(snapshot: &Snapshot) -> Markup {
+    let at_ms = snapshot.started_at_ms;
+    html! {
+        p.empty data-key="empty" {
+            @if snapshot.is_resumed {
+                "Nothing since this start (" time data-ms=(at_ms) data-short="" { (&clock(at_ms)[..5]) }
+                "). Earlier updates are kept: trace them with " code { (snapshot.program) " trace ID" } "."
+            } @else {
                 "No update yet. Write to the bot, for example " code { "/start" }
                 ", and watch it pass from ingress to the Bot API."
             }
         }
-        @for update in updates.iter().take(MAX_ROWS) { (row(update)) }
     }
 }
 
-fn row(update: &UpdateView) -> Markup {
+fn row(update: &UpdateView, program: &str) -> Markup {
     html! {
-        details.row data-key=(update.update_id) {
+        details.row data-key=(update.name) {
             summary {
-                span.id { (update.update_id) }
+                span.id title=(update.name) { (update.name) }
                 span.kind { (update.kind) }
                 span.stage { span class={ "chip " (update.stage.word()) } { (update.stage.word()) } }
                 span.tries { (count(update.attempts.into(), "try", "tries")) }
@@ -44,7 +57,7 @@ fn row(update: &UpdateView) -> Markup {
             }
             ol.story { @for step in story(update) { li { (step) } } }
             @if let Some(error) = &update.error { (error_box(error)) }
-            p.hint { "The whole record: " code { "penstock trace " (update.update_id) } }
+            p.hint { "The whole record: " code { (program) " trace " (update.name) } }
         }
     }
 }
@@ -85,17 +98,28 @@ fn error_box(error: &ErrorView) -> Markup {
 /// What happened to the update, a sentence a step.
 fn story(update: &UpdateView) -> Vec<String> {
     let tries = count(update.attempts.into(), "try", "tries");
-    let mut steps = vec!["ingress put it into updates.fifo and answered 200.".to_owned()];
+    let is_quarantined = update.name.contains(QUARANTINED);
+    let queue = if is_quarantined {
+        "updates-dlq.fifo"
+    } else {
+        "updates.fifo"
+    };
+    let mut steps = vec![format!("ingress put it into {queue} and answered 200.")];
     steps.push(match update.stage {
         Stage::Queued => format!("It has waited for a processor since {} ago.", age(update.age_ms))
             .replace("now ago", "just now"),
         Stage::Processing => format!("A processor works on it, {tries} so far."),
         Stage::Retrying => format!("It failed, {tries} so far; the next one is scheduled."),
         Stage::Deferred => "It is put off: the backend is down or the bot is paused.".to_owned(),
-        Stage::Done => format!("A processor committed its outcome after {tries}."),
+        Stage::Sending | Stage::Done => format!("A processor committed its outcome after {tries}."),
         Stage::Dead => format!("It was given up after {tries} and is kept with its raw body."),
     });
-    steps.extend(update.sends.iter().map(send_step));
+    let all = update.sends.len();
+    steps.extend(
+        (1..)
+            .zip(&update.sends)
+            .map(|(nth, send)| send_step(nth, all, send)),
+    );
     if update.stage == Stage::Done && update.sends.is_empty() {
         steps.push("The bot sent nothing for it.".to_owned());
     }
@@ -105,10 +129,12 @@ fn story(update: &UpdateView) -> Vec<String> {
     steps
 }
 
-fn send_step(send: &SendView) -> String {
-    let SendView { n, method, .. } = send;
+fn send_step(nth: usize, all: usize, send: &SendView) -> String {
+    let method = &send.method;
     let what = match (send.state, send.message_id) {
-        (SendState::Intended, _) => "waits in outbound.fifo".to_owned(),
+        (SendState::Intended, _) => {
+            "waits in outbound.fifo: Telegram takes about one message a second into a chat".to_owned()
+        }
         (SendState::Sending, _) => "is being sent".to_owned(),
         (SendState::Retrying, _) => "failed and will be tried again".to_owned(),
         (SendState::Sent, Some(id)) => format!("is sent as message {id}"),
@@ -117,7 +143,7 @@ fn send_step(send: &SendView) -> String {
         (SendState::Unknown, _) => "left, but no answer came: nobody knows whether it arrived".to_owned(),
         (SendState::Cancelled, _) => "was called off".to_owned(),
     };
-    format!("Send {n}, {method}, {what}.")
+    format!("Send {nth} of {all}, {method}, {what}.")
 }
 
 #[cfg(test)]
@@ -127,6 +153,7 @@ mod tests {
     fn done() -> UpdateView {
         UpdateView {
             update_id: 7,
+            name: "7".to_owned(),
             kind: "message".to_owned(),
             stage: Stage::Done,
             attempts: 1,
@@ -155,14 +182,15 @@ mod tests {
             age_ms: 90_000,
             ..done()
         };
-        assert_eq!(row(&done()).into_string(), row(&later).into_string());
+        let html = |update| row(update, "penstock").into_string();
+        assert_eq!(html(&done()), html(&later));
     }
 
     #[test]
     fn the_story_names_every_send_and_what_became_of_it() {
         let story = story(&done()).join(" ");
         assert!(
-            story.contains("Send 1, sendMessage, is sent as message 12."),
+            story.contains("Send 1 of 2, sendMessage, is sent as message 12."),
             "{story}"
         );
         assert!(story.contains("nobody knows whether it arrived"), "{story}");
@@ -180,7 +208,21 @@ mod tests {
 
     #[test]
     fn an_empty_list_tells_what_to_type() {
-        assert!(updates(&[]).into_string().contains("<code>/start</code>"));
+        let html = updates(&Snapshot::default()).into_string();
+        assert!(html.contains("<code>/start</code>"), "{html}");
+    }
+
+    #[test]
+    fn an_empty_list_after_an_earlier_start_tells_how_to_see_what_is_kept() {
+        let snapshot = Snapshot {
+            is_resumed: true,
+            started_at_ms: 1_790_000_000_250,
+            program: "cargo run --".to_owned(),
+            ..Snapshot::default()
+        };
+        let html = updates(&snapshot).into_string();
+        assert!(html.contains(">14:13</time>"), "{html}");
+        assert!(html.contains("<code>cargo run -- trace ID</code>"), "{html}");
     }
 
     #[test]
@@ -195,14 +237,20 @@ mod tests {
             error: Some(error),
             ..UpdateView::default()
         };
-        assert!(row(&dead).into_string().contains("redrive it"));
+        assert!(row(&dead, "penstock").into_string().contains("redrive it"));
     }
 
     #[test]
     fn a_long_history_is_cut() {
-        let many: Vec<UpdateView> = (0..80)
-            .map(|update_id| UpdateView { update_id, ..done() })
-            .collect();
+        let many = Snapshot {
+            updates: (0..80)
+                .map(|id: u32| UpdateView {
+                    name: id.to_string(),
+                    ..done()
+                })
+                .collect(),
+            ..Snapshot::default()
+        };
         assert_eq!(updates(&many).into_string().matches("<details").count(), MAX_ROWS);
     }
 }

@@ -1,7 +1,10 @@
 //! Serves queues over HTTP: `fifo-queue [--listen 127.0.0.1:PORT] [--db PATH] [--synchronous-full]`.
 //! Prints the address it listens on and stops at an interrupt. Must not listen where callers are not trusted:
 //! it checks no signatures.
-#![expect(clippy::print_stdout, reason = "the address is this program's output")]
+#![expect(
+    clippy::print_stdout,
+    reason = "the address and the usage are this program's output"
+)]
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -12,6 +15,9 @@ use fifo_queue::http::{self, HttpConfig};
 use fifo_queue::{Engine, Options, SystemClock};
 
 const USAGE: &str = "usage: fifo-queue [--listen 127.0.0.1:PORT] [--db PATH] [--synchronous-full]";
+
+/// What asks for the usage.
+const HELP: [&str; 2] = ["--help", "-h"];
 
 struct Arguments {
     listen: SocketAddr,
@@ -39,6 +45,13 @@ fn arguments(given: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn E
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
+    if std::env::args()
+        .skip(1)
+        .any(|argument| HELP.contains(&argument.as_str()))
+    {
+        println!("{USAGE}");
+        return Ok(());
+    }
     let arguments = arguments(std::env::args().skip(1))?;
     let engine = Engine::open(arguments.db.as_deref(), arguments.options, Arc::new(SystemClock))?;
     let listener = tokio::net::TcpListener::bind(arguments.listen).await?;

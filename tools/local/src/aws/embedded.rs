@@ -8,6 +8,7 @@ use std::sync::Arc;
 use dynoxide::Database;
 use fifo_queue::Engine;
 
+use super::opening::{engine_told, table_cure};
 use super::serve::{Server, loopback};
 use super::switch::Switch;
 use super::{AwsError, Endpoints};
@@ -42,6 +43,7 @@ impl Embedded {
         };
         let engine = open_queues(state, synchronous_full)?;
         let database = open_tables(state, synchronous_full)?;
+        // The library serves a listener of its own: no guard can stand before its port.
         let tables = Server::start(|stopped| async move {
             let until = async move {
                 stopped.await.ok();
@@ -92,6 +94,7 @@ fn open_queues(state: &StateDir, synchronous_full: bool) -> Result<Engine, AwsEr
     Engine::open(Some(&path), options, Arc::new(QueueClock(state.clock()))).map_err(|source| {
         AwsError::Queues {
             path: path.display().to_string(),
+            told: engine_told(&source),
             source,
         }
     })
@@ -109,6 +112,7 @@ fn open_tables(state: &StateDir, synchronous_full: bool) -> Result<Database, Aws
     };
     open().map_err(|source| AwsError::Tables {
         path: path.clone(),
+        cure: table_cure(&source),
         source,
     })
 }

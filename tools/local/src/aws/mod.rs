@@ -5,6 +5,8 @@
 
 mod clients;
 mod embedded;
+pub(crate) mod guard;
+mod opening;
 mod queues;
 mod secrets;
 pub(crate) mod serve;
@@ -29,18 +31,22 @@ pub enum AwsError {
         source: std::io::Error,
     },
     /// The queues' file.
-    #[error("the queues in {path} cannot be opened: {source}; move that file away to start without them")]
+    #[error("the queues in {path} cannot be opened: {told}")]
     Queues {
         /// The file.
         path: String,
+        /// What is wrong, and what to do.
+        told: String,
         /// Why.
         source: fifo_queue::EngineError,
     },
     /// The tables' file.
-    #[error("the tables in {path} cannot be opened: {source}; move that file away to start without them")]
+    #[error("the tables in {path} cannot be opened: {source}; {cure}")]
     Tables {
         /// The file.
         path: String,
+        /// What to do.
+        cure: &'static str,
         /// Why.
         source: dynoxide::DynoxideError,
     },

@@ -9,7 +9,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use rustack_secretsmanager_core::config::SecretsManagerConfig;
 use rustack_secretsmanager_core::handler::RustackSecretsManagerHandler;
@@ -18,6 +18,8 @@ use rustack_secretsmanager_http::dispatch::dispatch_operation;
 use rustack_secretsmanager_http::response::error_to_response;
 use rustack_secretsmanager_http::router::resolve_operation;
 use uuid::Uuid;
+
+use super::guard::programs_only;
 
 /// DynamoDB's own limit of a request, 16 MB; the largest of the three.
 const BODY_LIMIT: usize = 16 * 1024 * 1024;
@@ -54,7 +56,9 @@ impl Switch {
 
     /// The queues' router with the other services in front of it.
     pub(super) fn around(self, queues: Router) -> Router {
-        queues.layer(from_fn_with_state(Arc::new(self), by_target))
+        queues
+            .layer(from_fn_with_state(Arc::new(self), by_target))
+            .layer(from_fn(programs_only))
     }
 }
 
@@ -115,7 +119,7 @@ async fn tables(switch: &Switch, headers: &HeaderMap, body: Bytes) -> Response {
         Ok(answer) => answer,
         Err(error) => return (StatusCode::BAD_GATEWAY, error.to_string()).into_response(),
     };
-    let (status, headers) = (answer.status(), without_own(answer.headers()));
+    let (status, headers) = (answer.status(), not_for_pages(without_own(answer.headers())));
     match answer.bytes().await {
         Ok(body) => (status, headers, body).into_response(),
         Err(error) => (StatusCode::BAD_GATEWAY, error.to_string()).into_response(),
@@ -128,6 +132,17 @@ fn without_own(headers: &HeaderMap) -> HeaderMap {
         passed.remove(name);
     }
     passed
+}
+
+/// DynamoDB's library lets every web page read its answers.
+fn not_for_pages(headers: HeaderMap) -> HeaderMap {
+    let mut kept = HeaderMap::with_capacity(headers.len());
+    for (name, value) in &headers {
+        if !name.as_str().starts_with("access-control-") {
+            kept.append(name, value.clone());
+        }
+    }
+    kept
 }
 
 #[cfg(test)]
@@ -144,5 +159,24 @@ mod tests {
         );
         assert_eq!(service(Some("secretsmanager.GetSecretValue")), Service::Secrets);
         assert_eq!(service(None), Service::Queues);
+    }
+
+    #[test]
+    fn no_web_page_is_let_in_by_a_header_of_an_answer() {
+        let headers = [
+            ("access-control-allow-origin", "*"),
+            ("content-type", "application/x-amz-json-1.0"),
+        ]
+        .map(|(name, value)| {
+            (
+                header::HeaderName::from_static(name),
+                header::HeaderValue::from_static(value),
+            )
+        });
+        let kept = not_for_pages(headers.into_iter().collect());
+        assert_eq!(
+            kept.keys().map(|name| name.as_str()).collect::<Vec<_>>(),
+            ["content-type"]
+        );
     }
 }

@@ -134,9 +134,18 @@ fn read<T: DeserializeOwned>(status: u16, body: &[u8]) -> Result<T, CallError> {
     let answer: Answer<T> = serde_json::from_slice(body).map_err(|_| CallError::NotBotApi { status })?;
     match answer.result {
         Some(result) if answer.ok => Ok(result),
+        _ if answer.ok => Err(CallError::NotBotApi { status }),
         _ => Err(CallError::Refused {
-            code: answer.error_code,
-            description: answer.description,
+            code: if answer.error_code == 0 {
+                i64::from(status)
+            } else {
+                answer.error_code
+            },
+            description: if answer.description.is_empty() {
+                format!("http status {status} without a description")
+            } else {
+                answer.description
+            },
             retry_after_s: answer.parameters.and_then(|parameters| parameters.retry_after),
         }),
     }
@@ -168,6 +177,11 @@ mod tests {
                 ..
             }
         ));
+        let error = read::<bool>(500, br#"{"ok":false}"#).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "telegram answered 500: http status 500 without a description"
+        );
         let error = read::<bool>(502, b"<html>").unwrap_err();
         assert!(matches!(error, CallError::NotBotApi { status: 502 }));
     }

@@ -57,6 +57,9 @@ pub enum BridgeError {
         "another program polls with this bot token: stop it, or use a second bot from @BotFather for this machine"
     )]
     Conflict,
+    /// The root is no address of a web server.
+    #[error("the api root is not an http or https URL: give --api-root one like https://api.telegram.org")]
+    ApiRoot,
     /// Anything else.
     #[error("the bot cannot be reached: {reason}; check the network and the api root")]
     Unreachable {
@@ -93,6 +96,7 @@ impl Bridge {
     /// # Errors
     /// When the token is wrong, a webhook is set, or Telegram cannot be reached.
     pub async fn connect(options: BridgeOptions) -> Result<Self, BridgeError> {
+        check_root(&options.api_root)?;
         let api = BotApi::new(&options.api_root, options.token);
         let me = api.me().await.map_err(first_contact)?;
         let webhook = api.webhook_info().await.map_err(first_contact)?;
@@ -144,6 +148,7 @@ impl Bridge {
         let client = Client::new();
         let mut offset = 0;
         let mut failures = 0;
+        let mut is_told = false;
         loop {
             let polled = tokio::select! {
                 polled = self.api.updates(offset) => polled,
@@ -154,14 +159,28 @@ impl Bridge {
                 Err(error) => {
                     failures += 1;
                     logs.note(&format!("polling telegram failed: {error}"));
-                    match after_failure(error, failures) {
-                        Next::Wait(wait) if sleep_or_stop(wait, &mut stop).await => return Ok(()),
-                        Next::Wait(_) => continue,
+                    let wait = match after_failure(error, failures) {
+                        Next::Wait(wait) => wait,
+                        Next::Tell(error, wait) => {
+                            // Once, until it is over.
+                            if !std::mem::replace(&mut is_told, true) {
+                                let every = wait.as_secs();
+                                logs.error(&format!("{error}; it is tried again every {every} s"));
+                            }
+                            wait
+                        }
                         Next::End(error) => return Err(error),
+                    };
+                    if sleep_or_stop(wait, &mut stop).await {
+                        return Ok(());
                     }
+                    continue;
                 }
             };
             failures = 0;
+            if std::mem::take(&mut is_told) {
+                logs.note("polling telegram works again");
+            }
             for update in updates {
                 match post(&client, &target, &update, &logs, &mut stop).await {
                     Posted::Accepted => offset = next_offset(offset, &update),
@@ -255,9 +274,20 @@ fn first_contact(error: CallError) -> BridgeError {
     }
 }
 
+fn check_root(root: &str) -> Result<(), BridgeError> {
+    let is_web =
+        reqwest::Url::parse(root).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    if is_web { Ok(()) } else { Err(BridgeError::ApiRoot) }
+}
+
 fn host_of(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.split(['/', '?', '#']).next().unwrap_or(rest).to_owned()
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    // What stands before the host is a name and a password.
+    authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host)
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -270,6 +300,31 @@ mod tests {
             host_of("https://x.example.org:8443/telegram/1/secret?y"),
             "x.example.org:8443"
         );
+        assert_eq!(
+            host_of("https://name:pass@word@x.example.org/y@z"),
+            "x.example.org"
+        );
+    }
+
+    #[test]
+    fn only_a_web_address_is_an_api_root() {
+        for root in [
+            "https://api.telegram.org",
+            "http://127.0.0.1:9/",
+            "http://[::1]:81",
+        ] {
+            assert!(check_root(root).is_ok(), "{root}");
+        }
+        for root in [
+            "",
+            "api.telegram.org",
+            "localhost:8081",
+            "ftp://x.example.org",
+            "http://",
+        ] {
+            let told = check_root(root).unwrap_err().to_string();
+            assert!(told.contains("not an http or https URL"), "{root}: {told}");
+        }
     }
 
     #[test]

@@ -17,6 +17,8 @@ const CONFLICT_LIMIT: u32 = 3;
 pub(super) enum Next {
     /// Ask again after this long.
     Wait(Duration),
+    /// Ask again after this long, but say that somebody has to do something.
+    Tell(BridgeError, Duration),
     /// No use going on.
     End(BridgeError),
 }
@@ -26,7 +28,7 @@ pub(super) fn after_failure(error: CallError, failures: u32) -> Next {
     match error {
         CallError::Refused { code: 401 | 404, .. } => Next::End(BridgeError::Unauthorized),
         CallError::Refused { code: 409, .. } if failures >= CONFLICT_LIMIT => {
-            Next::End(BridgeError::Conflict)
+            Next::Tell(BridgeError::Conflict, LONGEST_WAIT)
         }
         CallError::Refused {
             retry_after_s: Some(seconds),
@@ -66,13 +68,14 @@ mod tests {
     }
 
     #[test]
-    fn a_lasting_conflict_ends_the_bridge_but_a_passing_one_does_not() {
+    fn a_lasting_conflict_is_told_and_asked_about_slowly_but_a_passing_one_is_not_told() {
         assert!(matches!(after_failure(refused(409, None), 1), Next::Wait(_)));
         assert!(matches!(after_failure(refused(409, None), 2), Next::Wait(_)));
-        assert!(matches!(
-            after_failure(refused(409, None), 3),
-            Next::End(BridgeError::Conflict)
-        ));
+        let Next::Tell(error, wait) = after_failure(refused(409, None), 3) else {
+            panic!("it is not told")
+        };
+        assert!(error.to_string().contains("second bot"), "{error}");
+        assert_eq!(wait, Duration::from_secs(30));
     }
 
     #[test]

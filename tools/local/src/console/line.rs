@@ -3,6 +3,11 @@
 use penstock_console::LogLevel;
 use serde_json::Value;
 
+/// What a person looks for first.
+const FIRST: &str = "update.id";
+/// What is told in another place, or by `penstock trace`.
+const LEFT_OUT: [&str; 6] = ["message", "level", "timestamp", "target", "trace_id", FIRST];
+
 /// The level and the text of a line. A JSON line of a function is told as `message name=value ...`;
 /// anything else is shown as it is.
 pub(super) fn readable(text: &str) -> (LogLevel, String) {
@@ -20,11 +25,13 @@ pub(super) fn readable(text: &str) -> (LogLevel, String) {
         return (level, text.to_owned());
     };
     let mut told = message.to_owned();
-    for (name, value) in fields {
-        if !matches!(name.as_str(), "message" | "level" | "timestamp" | "target") {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            told.push_str(&format!(" {name}={value}"));
-        }
+    let first = fields.get_key_value(FIRST);
+    let others = fields
+        .iter()
+        .filter(|(name, _)| !LEFT_OUT.contains(&name.as_str()));
+    for (name, value) in first.into_iter().chain(others) {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        told.push_str(&format!(" {name}={value}"));
     }
     (level, told)
 }
@@ -42,6 +49,12 @@ mod tests {
             text.starts_with("gave up ") && text.contains("attempt=8") && text.contains("kind=poll"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_update_comes_first_and_the_trace_id_is_left_out() {
+        let line = r#"{"level":"INFO","message":"sent","bot.id":7,"trace_id":"ab","update.id":5}"#;
+        assert_eq!(readable(line).1, "sent update.id=5 bot.id=7");
     }
 
     #[test]

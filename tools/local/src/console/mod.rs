@@ -32,7 +32,8 @@ pub(crate) struct Web {
 pub(crate) fn web(view: &View, ledger: Option<LedgerReader>) -> Web {
     let (sender, lines) = broadcast::channel(PAGE_LAG);
     let mut passing = JoinSet::new();
-    passing.spawn(pass_lines(view.logs().subscribe(), sender));
+    let stack = view.facts().stack_name.clone();
+    passing.spawn(pass_lines(view.logs().subscribe(), sender, stack));
     let source = Arc::new(ConsoleSource {
         view: view.clone(),
         updates: Updates::new(ledger),
@@ -57,7 +58,11 @@ impl Source for ConsoleSource {
         let facts = self.view.facts();
         let now_ms = self.view.clock().now_ms();
         let accepted = self.view.recent_updates();
-        let (updates, totals) = self.updates.tell(&accepted, self.view.accepted(), now_ms).await;
+        let received = self.view.accepted();
+        let (updates, totals) = self
+            .updates
+            .tell(&accepted, received, now_ms, &facts.program)
+            .await;
         let queues = self.view.queues().await.unwrap_or_default();
         Snapshot {
             stack: facts.stack_name.clone(),
@@ -70,6 +75,9 @@ impl Source for ConsoleSource {
                 },
             },
             webhook_url_masked: format!("{}/telegram/{}/…", facts.front_url, facts.bot_id),
+            started_at_ms: facts.started_at_ms,
+            is_resumed: facts.is_resumed,
+            program: facts.program.clone(),
             uptime_ms: u64::try_from(now_ms - facts.started_at_ms).unwrap_or(0),
             queues: queues.into_iter().map(queue_view).collect(),
             functions: self.view.functions().into_iter().map(function_view).collect(),
@@ -83,7 +91,9 @@ impl Source for ConsoleSource {
     }
 
     fn recent_logs(&self) -> Vec<LogLine> {
-        self.view.logs().recent().iter().map(console_line).collect()
+        let stack = &self.view.facts().stack_name;
+        let recent = self.view.logs().recent();
+        recent.iter().map(|line| console_line(line, stack)).collect()
     }
 
     fn chat(&self) -> Option<Sim> {
@@ -113,22 +123,30 @@ fn function_view(stats: crate::lambda::FunctionStats) -> FunctionView {
     }
 }
 
-async fn pass_lines(mut from: broadcast::Receiver<logs::LogLine>, to: broadcast::Sender<LogLine>) {
+async fn pass_lines(
+    mut from: broadcast::Receiver<logs::LogLine>,
+    to: broadcast::Sender<LogLine>,
+    stack: String,
+) {
     loop {
         match from.recv().await {
             // Nobody looking is fine.
-            Ok(line) => drop(to.send(console_line(&line))),
+            Ok(line) => drop(to.send(console_line(&line, &stack))),
             Err(RecvError::Lagged(_)) => {}
             Err(RecvError::Closed) => return,
         }
     }
 }
 
-fn console_line(line: &logs::LogLine) -> LogLine {
+fn console_line(line: &logs::LogLine, stack: &str) -> LogLine {
+    let short = line
+        .source
+        .strip_prefix(stack)
+        .and_then(|rest| rest.strip_prefix('-'));
     let (level, text) = line::readable(&line.text);
     LogLine {
         at_ms: line.at_ms,
-        source: line.source.clone(),
+        source: short.unwrap_or(&line.source).to_owned(),
         level,
         text,
     }

@@ -1,23 +1,29 @@
 //! The last Updates that the front accepted, for somebody who looks at them.
 //!
-//! Reads only an update id and a kind, and keeps no body.
+//! Reads only an update id and a kind, and keeps no body, only its hash.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use penstock_domain::ids::{BotId, LedgerKey};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 /// Updates kept.
 const KEPT: usize = 200;
 
-/// An accepted Update.
+/// The kind of a body that names none.
+const NO_UPDATE: &str = "no update";
+
+/// An accepted Update, or a body that is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcceptedUpdate {
     /// The bot of the webhook's path.
     pub bot_id: String,
-    /// Its update id.
-    pub update_id: i64,
+    /// Its update id, if it has one.
+    pub update_id: Option<i64>,
+    /// The key of its ledger record if it was quarantined.
+    pub quarantine_key: String,
     /// Its first field beside the update id, for example `message`.
     pub kind: String,
     /// When the front answered, ms since 1970 in the stack's time.
@@ -45,8 +51,10 @@ impl RecentUpdates {
     pub(super) fn note(&self, path: &str, body: &[u8], now_ms: i64) {
         let mut inner = self.inner();
         inner.accepted += 1;
-        let Some((update_id, kind)) = update_id_and_kind(body) else {
-            return;
+        let found = update_id_and_kind(body);
+        let (update_id, kind) = match found {
+            Some((update_id, kind)) => (Some(update_id), kind),
+            None => (None, NO_UPDATE.to_owned()),
         };
         let bot_id = path
             .trim_start_matches('/')
@@ -54,11 +62,13 @@ impl RecentUpdates {
             .nth(1)
             .unwrap_or_default()
             .to_owned();
-        if inner
-            .updates
-            .iter()
-            .any(|known| known.update_id == update_id && known.bot_id == bot_id)
-        {
+        let bot = BotId(bot_id.parse().unwrap_or_default());
+        let quarantine_key = LedgerKey::quarantined(bot, body).as_str().to_owned();
+        let is_same = |known: &AcceptedUpdate| match update_id {
+            Some(_) => known.update_id == update_id && known.bot_id == bot_id,
+            None => known.quarantine_key == quarantine_key,
+        };
+        if inner.updates.iter().any(is_same) {
             return;
         }
         if inner.updates.len() == KEPT {
@@ -67,6 +77,7 @@ impl RecentUpdates {
         inner.updates.push_back(AcceptedUpdate {
             bot_id,
             update_id,
+            quarantine_key,
             kind,
             accepted_at_ms: now_ms,
         });
@@ -119,18 +130,25 @@ mod tests {
             br#"{"update_id":1,"message":{"text":"a"}}"#,
             30,
         );
-        recent.note("/telegram/7/key", b"no json", 40);
-        let list: Vec<(i64, String)> = recent
+        for at_ms in [40, 50] {
+            recent.note("/telegram/7/key", b"no json", at_ms);
+        }
+        let list: Vec<(Option<i64>, String)> = recent
             .list()
             .into_iter()
             .map(|update| (update.update_id, update.kind))
             .collect();
         assert_eq!(
             list,
-            [(2, "callback_query".to_owned()), (1, "message".to_owned())]
+            [
+                (None, NO_UPDATE.to_owned()),
+                (Some(2), "callback_query".to_owned()),
+                (Some(1), "message".to_owned())
+            ]
         );
         assert_eq!(recent.list()[0].bot_id, "7");
-        assert_eq!(recent.accepted(), 4);
+        assert!(recent.list()[0].quarantine_key.starts_with("7:q:"));
+        assert_eq!(recent.accepted(), 5);
     }
 
     #[test]
@@ -145,7 +163,7 @@ mod tests {
         }
         assert_eq!(
             (recent.list().len(), recent.list()[KEPT - 1].update_id),
-            (KEPT, 5)
+            (KEPT, Some(5))
         );
     }
 }

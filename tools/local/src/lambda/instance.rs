@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use super::outcome::FunctionError;
 use super::runtime_api::{Exchange, Init, Work, router};
 use super::spec::{FunctionSpec, HostOptions};
+use crate::aws::guard::programs_only;
 use crate::logs::Logs;
 
 /// The first argument that makes a program serve a function; the name follows it.
@@ -71,8 +72,9 @@ impl Instance {
         let (work, work_queue) = mpsc::channel(1);
         let (init, mut init_seen) = watch::channel(Init::Starting);
         let exchange = Arc::new(Exchange::new(work_queue, init));
+        let router = router(exchange).layer(axum::middleware::from_fn(programs_only));
         let server = tokio::spawn(async move {
-            if let Err(error) = axum::serve(listener, router(exchange)).await {
+            if let Err(error) = axum::serve(listener, router).await {
                 tracing::error!(%error, "runtime api ended");
             }
         });

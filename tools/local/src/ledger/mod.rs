@@ -50,26 +50,35 @@ impl LedgerReader {
         &self,
         updates: &[(String, i64)],
     ) -> Result<HashMap<(String, i64), Story>, LedgerError> {
+        let by_key: HashMap<String, &(String, i64)> = updates
+            .iter()
+            .map(|update| (format!("{}:{}", update.0, update.1), update))
+            .collect();
+        let keys: Vec<String> = by_key.keys().cloned().collect();
+        let stories = self.stories_of_keys(&keys).await?.into_iter();
+        Ok(stories
+            .filter_map(|(key, story)| Some(((*by_key.get(&key)?).clone(), story)))
+            .collect())
+    }
+
+    /// The stories under these ledger keys, as far as there are any.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn stories_of_keys(&self, keys: &[String]) -> Result<HashMap<String, Story>, LedgerError> {
         let mut stories = HashMap::new();
-        for chunk in updates.chunks(BATCH_KEYS) {
-            let by_key: HashMap<String, &(String, i64)> = chunk
-                .iter()
-                .map(|update| (format!("UPD#{}:{}", update.0, update.1), update))
-                .collect();
-            for item in self.items(by_key.keys()).await? {
+        for chunk in keys.chunks(BATCH_KEYS) {
+            for item in self.items(chunk).await? {
                 let pk = item.get("pk").and_then(|value| value.as_s().ok());
-                if let Some(update) = pk.and_then(|pk| by_key.get(pk)) {
-                    stories.insert((*update).clone(), Story::read(&item));
+                if let Some(key) = pk.and_then(|pk| pk.strip_prefix("UPD#")) {
+                    stories.insert(key.to_owned(), Story::read(&item));
                 }
             }
         }
         Ok(stories)
     }
 
-    async fn items(
-        &self,
-        keys: impl Iterator<Item = &String>,
-    ) -> Result<Vec<HashMap<String, AttributeValue>>, LedgerError> {
+    async fn items(&self, keys: &[String]) -> Result<Vec<HashMap<String, AttributeValue>>, LedgerError> {
         let failed = |reason: String| LedgerError {
             table: self.table.clone(),
             reason,
@@ -77,7 +86,7 @@ impl LedgerReader {
         let mut wanted = KeysAndAttributes::builder().consistent_read(true);
         for key in keys {
             wanted = wanted.keys(HashMap::from([
-                ("pk".to_owned(), AttributeValue::S(key.clone())),
+                ("pk".to_owned(), AttributeValue::S(format!("UPD#{key}"))),
                 ("sk".to_owned(), AttributeValue::S("LEDGER".to_owned())),
             ]));
         }

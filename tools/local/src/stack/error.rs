@@ -8,6 +8,11 @@ use crate::bridge::BridgeError;
 use crate::state::StateError;
 use crate::template::TemplateError;
 
+/// The least of stack seconds in one second: slower, one of its seconds takes more than ten.
+pub(super) const SLOWEST: f64 = 0.1;
+/// The most of them: faster, leases and visibility shrink to the time that starting a process takes.
+pub(super) const FASTEST: f64 = 100.0;
+
 /// Why a stack does not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -33,7 +38,7 @@ pub enum StackError {
         address: SocketAddr,
     },
     /// A scale that is no speed.
-    #[error("time scale {scale} is not usable: give a number above 0, for example 20")]
+    #[error("time scale {scale} is not usable: give a number from {SLOWEST} to {FASTEST}, for example 20")]
     TimeScale {
         /// The scale.
         scale: f64,

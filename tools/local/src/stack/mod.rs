@@ -170,6 +170,12 @@ impl Stack {
         self.view.idle(limit).await
     }
 
+    /// Waits until the bridge to a real bot has ended by itself, and gives the reason with its cure. Never comes back
+    /// with simulated Telegram.
+    pub async fn bridge_failed(&self) -> String {
+        self.telegram.failed().await
+    }
+
     /// Stops the stack: no more Updates, batches finished, processes stopped, files closed. What is
     /// in the queues stays there for the next start.
     pub async fn shutdown(self) {

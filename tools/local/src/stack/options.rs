@@ -47,6 +47,8 @@ pub struct StackOptions {
     pub instant_ack: Option<InstantAck>,
     /// File that all lines of functions are appended to.
     pub log_file: Option<PathBuf>,
+    /// How a person calls the program, for the commands that the page shows: `penstock` or `cargo run --`.
+    pub program: String,
 }
 
 /// Which Telegram a stack talks to.
@@ -101,6 +103,7 @@ impl StackOptions {
             synchronous_full: false,
             instant_ack: None,
             log_file: None,
+            program: "penstock".to_owned(),
         }
     }
 }

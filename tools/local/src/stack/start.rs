@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 
 use super::Stack;
 use super::depths::Gauge;
-use super::error::StackError;
+use super::error::{FASTEST, SLOWEST, StackError};
 use super::options::{StackOptions, Telegram};
 use super::telegram::Side;
 use super::view::{Facts, View};
@@ -33,7 +33,7 @@ const API_ROOT_PARAMETER: &str = "TelegramApiRoot";
 const SECRET_PREFIX_VARIABLE: &str = "BOT_SECRET_PREFIX";
 
 pub(super) async fn start(options: StackOptions) -> Result<Stack, StackError> {
-    if !(options.time_scale.is_finite() && options.time_scale > 0.0) {
+    if !(SLOWEST..=FASTEST).contains(&options.time_scale) {
         return Err(StackError::TimeScale {
             scale: options.time_scale,
         });
@@ -100,6 +100,8 @@ pub(super) async fn start(options: StackOptions) -> Result<Stack, StackError> {
         real_bot,
         front_url: front_url.clone(),
         started_at_ms: clock.now_ms(),
+        is_resumed: !state.is_new(),
+        program: options.program.clone(),
     };
     let target = Target {
         webhook_url: webhook_url(&front_url, side.bot_id(), &identity),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::middleware::from_fn;
 use penstock_domain::secret::{BotToken, InstantAck};
 use serde_json::json;
 use telegram_sim::{Sim, SimOptions};
@@ -11,6 +12,7 @@ use tokio::task::JoinHandle;
 use super::error::StackError;
 use super::options::{SIMULATED_BOT_ID, SIMULATED_TOKEN, SIMULATED_USERNAME, SimulatedTelegram, Telegram};
 use crate::adapters::TelegramClock;
+use crate::aws::guard::programs_only;
 use crate::aws::serve::{Server, loopback};
 use crate::bridge::{Bridge, BridgeError, Target};
 use crate::clock::{StackClock, wall_ms};
@@ -40,6 +42,7 @@ pub(super) enum Delivering {
     Real {
         stop: watch::Sender<bool>,
         polling: JoinHandle<()>,
+        ended: watch::Receiver<Option<String>>,
     },
 }
 
@@ -126,14 +129,17 @@ impl Side {
                     ));
                 }
                 let (stop, stopped) = watch::channel(false);
+                let (tell, ended) = watch::channel(None);
                 let logs = logs.clone();
                 let polling = tokio::spawn(async move {
                     let ended: Result<(), BridgeError> = bridge.run(target, logs.clone(), stopped).await;
                     if let Err(error) = ended {
-                        logs.note(&format!("the bridge to telegram ended: {error}"));
+                        let told = format!("the bridge to telegram ended: {error}");
+                        logs.note(&told);
+                        tell.send_replace(Some(told));
                     }
                 });
-                Ok(Delivering::Real { stop, polling })
+                Ok(Delivering::Real { stop, polling, ended })
             }
         }
     }
@@ -145,6 +151,17 @@ impl Delivering {
             Self::Simulated { sim, .. } => Some(sim),
             Self::Real { .. } => None,
         }
+    }
+
+    /// Why Updates come no more; waits for ever while they do, and after a stop.
+    pub(super) async fn failed(&self) -> String {
+        if let Self::Real { ended, .. } = self {
+            let mut ended = ended.clone();
+            if let Ok(told) = ended.wait_for(Option::is_some).await {
+                return told.clone().unwrap_or_default();
+            }
+        }
+        std::future::pending().await
     }
 
     /// Stops what brings Updates in; simulated Telegram still answers calls.
@@ -164,7 +181,7 @@ impl Delivering {
     pub(super) async fn shutdown(self) {
         match self {
             Self::Simulated { server, .. } => server.shutdown().await,
-            Self::Real { stop, polling } => {
+            Self::Real { stop, polling, .. } => {
                 stop.send_replace(true);
                 if let Err(error) = polling.await {
                     tracing::error!(%error, "the bridge ended badly");
@@ -187,7 +204,11 @@ async fn simulated(options: SimulatedTelegram, clock: StackClock) -> Result<Side
             reason: error.to_string(),
         })?;
     let (listener, address) = loopback("simulated telegram").await?;
-    let server = Server::router("simulated telegram", listener, sim.router());
+    let server = Server::router(
+        "simulated telegram",
+        listener,
+        sim.router().layer(from_fn(programs_only)),
+    );
     Ok(Side::Simulated {
         sim,
         url: format!("http://{address}"),

@@ -44,6 +44,9 @@ pub(crate) struct Facts {
     pub(crate) real_bot: bool,
     pub(crate) front_url: String,
     pub(crate) started_at_ms: i64,
+    /// Whether an earlier start left state behind.
+    pub(crate) is_resumed: bool,
+    pub(crate) program: String,
 }
 
 impl View {

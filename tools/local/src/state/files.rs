@@ -6,16 +6,38 @@ use std::path::Path;
 
 use super::StateError;
 
-/// Makes a directory for its owner only. One that is there stays as it is.
+/// The mode bits of everybody but the owner.
+#[cfg(unix)]
+const OTHERS: u32 = 0o077;
+/// The mode bit of a directory that several people write to, as the system's temporary one.
+#[cfg(unix)]
+const STICKY: u32 = 0o1000;
+
+/// Makes a directory for its owner only; takes the others' access from one that is there, whatever lies in it.
 pub(super) fn make_private_dir(path: &Path) -> Result<(), StateError> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(|source| StateError::Io {
+    let failed = |source| StateError::Io {
         path: path.to_owned(),
         source,
-    })
+    };
+    builder.create(path).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(path).map_err(failed)?.permissions().mode();
+        if mode & STICKY != 0 {
+            return Err(StateError::Shared {
+                path: path.to_owned(),
+            });
+        }
+        if mode & OTHERS != 0 {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700)).map_err(failed)?;
+        }
+    }
+    Ok(())
 }
 
 /// The text of a file; `None` when it is not there.

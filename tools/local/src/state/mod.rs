@@ -35,6 +35,12 @@ pub enum StateError {
         /// Why.
         source: std::io::Error,
     },
+    /// Everybody writes there.
+    #[error("{} is shared with others: choose a directory of its own with --state-dir, for example {}", path.display(), path.join("penstock").display())]
+    Shared {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Another stack runs on it.
     #[error("{} is in use by process {pid}: stop that one, or choose another directory with --state-dir", path.display())]
     InUse {
@@ -89,6 +95,7 @@ struct MarkerVersion {
 pub struct StateDir {
     path: PathBuf,
     clock: StackClock,
+    is_new: bool,
     // Order matters: the lock goes before a temporary directory is removed.
     _lock: File,
     _temporary: Option<tempfile::TempDir>,
@@ -125,10 +132,12 @@ impl StateDir {
     ) -> Result<Self, StateError> {
         files::make_private_dir(&path)?;
         let lock = lock(&path)?;
+        let is_new = !path.join(MARKER).exists();
         let clock = clock(&path, time_scale)?;
         Ok(Self {
             path,
             clock,
+            is_new,
             _lock: lock,
             _temporary: temporary,
         })
@@ -139,6 +148,12 @@ impl StateDir {
     #[must_use]
     pub fn clock(&self) -> StackClock {
         self.clock
+    }
+
+    /// Whether no stack has run on it before.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// Where it is.
@@ -174,13 +189,11 @@ fn lock(directory: &Path) -> Result<File, StateError> {
         path: path.clone(),
         source,
     };
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(failed)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -295,6 +308,41 @@ mod tests {
         std::fs::write(base.path().join(MARKER), "{").unwrap();
         let message = StateDir::open(base.path(), 1.0).unwrap_err().to_string();
         assert!(message.contains("state.json is damaged"), "{message}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_directory_is_its_owners_alone_also_when_it_was_there() {
+        use std::fs::{Permissions, metadata, set_permissions};
+        use std::os::unix::fs::PermissionsExt as _;
+        let base = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| metadata(path).unwrap().permissions().mode() & 0o7777;
+        for (path, before) in [("new", None), ("old", Some(0o755)), ("narrow", Some(0o700))] {
+            let path = base.path().join(path);
+            if let Some(before) = before {
+                std::fs::create_dir(&path).unwrap();
+                set_permissions(&path, Permissions::from_mode(before)).unwrap();
+            }
+            let state = StateDir::open(&path, 1.0).unwrap();
+            assert_eq!(mode(state.path()), 0o700, "{}", path.display());
+            assert_eq!(mode(&path.join(LOCK)), 0o600);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_directory_that_everybody_writes_to_is_refused_and_left_as_it_is() {
+        use std::fs::{Permissions, metadata, set_permissions};
+        use std::os::unix::fs::PermissionsExt as _;
+        let base = tempfile::tempdir().unwrap();
+        set_permissions(base.path(), Permissions::from_mode(0o1777)).unwrap();
+        let message = StateDir::open(base.path(), 1.0).unwrap_err().to_string();
+        assert!(message.contains("--state-dir"), "{message}");
+        assert_eq!(
+            metadata(base.path()).unwrap().permissions().mode() & 0o7777,
+            0o1777
+        );
+        assert_eq!(std::fs::read_dir(base.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use penstock_local::{Stack, StackError, Telegram};
 use serde_json::json;
 use telegram_sim::{Sim, SimOptions};
 
-use crate::harness::{Drill, eventually};
+use crate::harness::{Drill, LIMIT, eventually};
 
 const TOKEN: &str = "515151:a-token-of-a-synthetic-bot";
 
@@ -108,4 +108,45 @@ async fn a_wrong_token_names_the_cure_and_not_the_token() {
         error.contains("@BotFather") && !error.contains("mistyped"),
         "{error}"
     );
+}
+
+/// A Telegram that knows the bot, and answers every `getUpdates` with an error.
+async fn telegram_that_refuses(code: u16) -> String {
+    let app = axum::Router::new().fallback(async move |uri: axum::http::Uri| {
+        let answer = match uri.path().rsplit('/').next() {
+            Some("getMe") => json!({"ok": true, "result": {"id": 515_151, "username": "somebodys_bot"}}),
+            Some("getWebhookInfo") => json!({"ok": true, "result": {"url": ""}}),
+            _ => json!({"ok": false, "error_code": code, "description": "no"}),
+        };
+        axum::Json(answer)
+    });
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let root = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    root
+}
+
+#[tokio::test]
+async fn a_token_that_is_revoked_while_the_stack_runs_is_told_with_the_cure() {
+    let root = telegram_that_refuses(401).await;
+    let stack = drill(&root, TOKEN, false).start().await;
+    let told = tokio::time::timeout(LIMIT, stack.bridge_failed()).await.unwrap();
+    assert!(told.contains("@BotFather"), "{told}");
+    stack.shutdown().await;
+}
+
+#[tokio::test]
+async fn another_program_that_polls_is_told_and_does_not_end_the_bridge() {
+    let root = telegram_that_refuses(409).await;
+    let stack = drill(&root, TOKEN, false).start().await;
+    let logs = stack.view().logs().clone();
+    let told = async || {
+        logs.recent()
+            .iter()
+            .any(penstock_local::logs::LogLine::is_stack_error)
+    };
+    eventually("the conflict is told", told).await;
+    let soon = std::time::Duration::ZERO;
+    assert!(tokio::time::timeout(soon, stack.bridge_failed()).await.is_err());
+    stack.shutdown().await;
 }

@@ -68,9 +68,43 @@ async fn simulated_telegram_delivers_through_the_front_and_repeats_what_was_refu
         .view()
         .recent_updates()
         .iter()
-        .map(|update| update.update_id)
+        .filter_map(|update| update.update_id)
         .collect();
     recent.sort_unstable();
     assert_eq!(recent, [first, second]);
+    stack.shutdown().await;
+}
+
+#[tokio::test]
+async fn web_pages_and_foreign_hosts_are_kept_from_the_services() {
+    let drill = Drill::new();
+    let stack = drill.start().await;
+    let client = reqwest::Client::new();
+    let ask = async |name: &'static str, value: String, target: &'static str| {
+        let answer = client
+            .post(stack.endpoint_url())
+            .header("content-type", "application/x-amz-json-1.0")
+            .header("x-amz-target", target)
+            .header(name, value)
+            .body("{}")
+            .send()
+            .await
+            .unwrap();
+        let pages = answer.headers().contains_key("access-control-allow-origin");
+        (answer.status().as_u16(), pages)
+    };
+    for target in [
+        "AmazonSQS.ListQueues",
+        "DynamoDB_20120810.ListTables",
+        "secretsmanager.ListSecrets",
+    ] {
+        let page = ask("origin", "https://penstock.example".to_owned(), target).await;
+        let own_page = ask("origin", stack.endpoint_url().to_owned(), target).await;
+        let host = ask("host", "penstock.example".to_owned(), target).await;
+        assert_eq!([page, own_page, host], [(403, false); 3], "{target}");
+        let program = ask("user-agent", "a-program".to_owned(), target).await;
+        assert_ne!(program.0, 403, "{target}");
+        assert!(!program.1, "{target}");
+    }
     stack.shutdown().await;
 }
