@@ -273,14 +273,7 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
     }
 
     async fn foreign(&self, record: &Record, code: &str, why: &str) -> Result<Verdict, PortError> {
-        let bot_id = BotId(
-            record
-                .group
-                .split(':')
-                .next()
-                .and_then(|bot| bot.parse().ok())
-                .unwrap_or(0),
-        );
+        let bot_id = BotId::of_name(&record.group);
         let subject = self.stranger(
             record,
             bot_id,

@@ -75,14 +75,7 @@ async fn poison<I: Inbox, U, O, B, C: Clock, D>(
     error: &ReadError,
 ) -> Verdict {
     let now = deps.clock.now();
-    let bot_id = BotId(
-        record
-            .group
-            .split(':')
-            .next()
-            .and_then(|bot| bot.parse().ok())
-            .unwrap_or(0),
-    );
+    let bot_id = BotId::of_name(&record.group);
     let key = LedgerKey::quarantined(bot_id, record.body.as_bytes());
     let subject = Subject::stranger(key, bot_id, &record.group, now);
     let failure = Failure::new(

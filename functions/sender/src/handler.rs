@@ -156,7 +156,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> penstock_
                 park(
                     self.deps,
                     record,
-                    bot_of(record),
+                    BotId::of_name(&record.group),
                     "malformed_body",
                     &error.to_string(),
                 )
@@ -165,17 +165,6 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> penstock_
             None => Verdict::ComeBackIn(Duration::ZERO),
         }
     }
-}
-
-fn bot_of(record: &Record) -> BotId {
-    BotId(
-        record
-            .group
-            .split(':')
-            .next()
-            .and_then(|bot| bot.parse().ok())
-            .unwrap_or(0),
-    )
 }
 
 /// Keeps a body that nothing can vouch for, for a person.

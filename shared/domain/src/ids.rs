@@ -8,6 +8,15 @@ use sha2::{Digest as _, Sha256};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BotId(pub u64);
 
+impl BotId {
+    /// The bot that a key or a message group names: both begin with it. 0, which no bot has, if it names none.
+    #[must_use]
+    pub fn of_name(name: &str) -> Self {
+        let bot = name.split(':').next().and_then(|bot| bot.parse().ok());
+        Self(bot.unwrap_or(0))
+    }
+}
+
 /// Telegram's `update_id`. It may jump backwards after an idle week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UpdateId(pub i64);
@@ -243,6 +252,17 @@ mod tests {
             LedgerKey::reused(BotId(7), UpdateId(100), UpdateDigest(0xab)).as_str(),
             "7:100.00000000000000ab"
         );
+    }
+
+    #[test]
+    fn keys_and_groups_name_their_bot() {
+        let key = LedgerKey::new(BotId(7), UpdateId(100));
+        assert_eq!(BotId::of_name(key.as_str()), BotId(7));
+        assert_eq!(
+            BotId::of_name(&Scope::Chat("-5".to_owned()).group(BotId(7)).0),
+            BotId(7)
+        );
+        assert_eq!(BotId::of_name("nobody's"), BotId(0));
     }
 
     #[test]

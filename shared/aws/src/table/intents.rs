@@ -175,7 +175,7 @@ impl Ledger {
                 write = write.value("failure", write_failure(failure));
             }
             SettleAs::Unknown { failure } => {
-                let bot = bot_of(key);
+                let bot = BotId::of_name(key.as_str());
                 set += &format!(", {intent}.#failure = :failure, #attn_pk = :attn_pk, #attn_sk = :attn_sk");
                 write = write
                     .value("failure", write_failure(failure))
@@ -229,15 +229,4 @@ fn had_landed(existing: &Item, settlement: &IntentSettlement) -> bool {
                 && stored.owner == settlement.owner
         })
     })
-}
-
-/// The bot is the first part of every key.
-fn bot_of(key: &LedgerKey) -> BotId {
-    BotId(
-        key.as_str()
-            .split(':')
-            .next()
-            .and_then(|bot| bot.parse().ok())
-            .unwrap_or(0),
-    )
 }
