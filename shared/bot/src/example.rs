@@ -4,7 +4,7 @@
 use penstock_domain::kind::UpdateKind;
 use serde_json::{Value, json};
 
-use crate::bot::{Bot, BotError, Context, Outcome};
+use crate::bot::{Bot, BotError, Context, Outcome, Reads};
 use crate::incoming::Incoming;
 
 /// Most characters of a text that are repeated: a reply must stay under Telegram's 4,096 UTF-16 units.
@@ -18,14 +18,15 @@ const HELP: &str =
 pub struct ExampleBot;
 
 impl Bot for ExampleBot {
-    fn wants_state(&self, update: &Incoming) -> bool {
-        match update.kind {
+    fn reads(&self, update: &Incoming) -> Reads {
+        let counts = match update.kind {
             UpdateKind::Message | UpdateKind::BusinessMessage => {
-                update.chat_id.is_some() && command(update).is_none() && update.text.is_some()
+                update.chat_id.is_some() && update.command().is_none() && update.text.is_some()
             }
             UpdateKind::CallbackQuery => update.chat_id.is_some(),
             _ => false,
-        }
+        };
+        if counts { Reads::state() } else { Reads::nothing() }
     }
 
     async fn handle(&self, context: &Context, update: &Incoming) -> Result<Outcome, BotError> {
@@ -55,17 +56,6 @@ impl Bot for ExampleBot {
     }
 }
 
-/// The command of a message, without its slash and the bot's name.
-fn command(update: &Incoming) -> Option<&str> {
-    let first = update
-        .text
-        .as_deref()?
-        .strip_prefix('/')?
-        .split_whitespace()
-        .next()?;
-    Some(first.split('@').next().unwrap_or(first))
-}
-
 fn message(context: &Context, update: &Incoming) -> Outcome {
     let Some(chat_id) = update.chat_id else {
         return Outcome::ignored();
@@ -77,7 +67,7 @@ fn message(context: &Context, update: &Incoming) -> Outcome {
         }
         params
     };
-    match (command(update), &update.text) {
+    match (update.command(), &update.text) {
         (Some("start"), _) => {
             let mut greeting = say("Welcome. Write me something, or press the button.");
             greeting["reply_markup"] = buttons(0);
@@ -174,7 +164,11 @@ mod tests {
             attempt: 1,
             now: Timestamp::from_millis(0),
             received_at: Timestamp::from_millis(0),
+            time_left: std::time::Duration::from_secs(10),
+            conflict: false,
             state,
+            state_version: 0,
+            records: std::collections::BTreeMap::new(),
             trace_id: String::new(),
         };
         ExampleBot.handle(&context, &incoming).await.unwrap()

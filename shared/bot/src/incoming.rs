@@ -154,6 +154,20 @@ impl Incoming {
     }
 }
 
+impl Incoming {
+    /// The command that the text begins with, without its slash and the bot's name.
+    #[must_use]
+    pub fn command(&self) -> Option<&str> {
+        let first = self
+            .text
+            .as_deref()?
+            .strip_prefix('/')?
+            .split_whitespace()
+            .next()?;
+        Some(first.split('@').next().unwrap_or(first)).filter(|name| !name.is_empty())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

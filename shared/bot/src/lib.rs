@@ -6,5 +6,5 @@ mod bot;
 pub mod example;
 mod incoming;
 
-pub use bot::{Bot, BotError, Context, Outcome};
+pub use bot::{Bot, BotError, Context, Outcome, Reads};
 pub use incoming::{Callback, Incoming};

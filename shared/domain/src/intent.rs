@@ -159,6 +159,24 @@ pub struct Call {
     pub params: String,
     /// What to do when nobody knows whether it arrived.
     pub on_unknown: OnUnknown,
+    /// Not before this instant. Later sends of the same chat wait with it.
+    pub not_before: Option<Timestamp>,
+    /// Number of an earlier call of the same outcome: this call's `message_id` is the one that Telegram gave to it.
+    pub refers_to: Option<u8>,
+}
+
+impl Call {
+    /// A call of that method; `params` is a JSON object.
+    #[must_use]
+    pub fn new(method: &str, params: String) -> Self {
+        Self {
+            method: method.to_owned(),
+            params,
+            on_unknown: OnUnknown::Hold,
+            not_before: None,
+            refers_to: None,
+        }
+    }
 }
 
 /// An intent before it is stored.
@@ -172,10 +190,6 @@ pub struct Intent {
     pub group: MessageGroupId,
     /// The number of the previous intent of the same group: this one waits for it.
     pub previous: Option<u8>,
-    /// Reserved: not before this instant.
-    pub not_before: Option<Timestamp>,
-    /// Reserved: use the message id of that earlier intent.
-    pub refers_to: Option<u8>,
 }
 
 /// Calls that cannot become intents. Permanent: they are refused before the commit.
@@ -191,6 +205,17 @@ pub enum InvalidCalls {
         n: usize,
         /// Its method.
         method: String,
+    },
+    /// It refers to a call that does not come before it, or that is for another chat: its message id would not be
+    /// known when this one is sent.
+    #[error("call {n} ({method}) refers to call {to}, which is not an earlier one of the same chat")]
+    Reference {
+        /// Which call.
+        n: usize,
+        /// Its method.
+        method: String,
+        /// The call that it refers to.
+        to: u8,
     },
 }
 
@@ -255,14 +280,23 @@ pub fn plan(bot: BotId, calls: Vec<Call>) -> Result<Vec<Intent>, InvalidCalls> {
             .rev()
             .find(|earlier| earlier.group == group)
             .map(|earlier| earlier.n);
+        if let Some(to) = call.refers_to
+            && intents
+                .get(usize::from(to))
+                .is_none_or(|earlier| earlier.group != group)
+        {
+            return Err(InvalidCalls::Reference {
+                n,
+                method: call.method,
+                to,
+            });
+        }
         let n = u8::try_from(n).unwrap_or(u8::MAX);
         intents.push(Intent {
             n,
             call,
             group,
             previous,
-            not_before: None,
-            refers_to: None,
         });
     }
     Ok(intents)

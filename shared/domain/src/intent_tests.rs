@@ -5,11 +5,7 @@ use crate::ids::LedgerKey;
 use crate::ledger::{Fence, State};
 
 fn call(method: &str, params: &str) -> Call {
-    Call {
-        method: method.to_owned(),
-        params: params.to_owned(),
-        on_unknown: OnUnknown::Hold,
-    }
+    Call::new(method, params.to_owned())
 }
 
 #[test]
@@ -185,4 +181,25 @@ fn old_copies_and_settled_intents_are_acknowledged() {
         judge(S::Sent, S::Sent, |claim| claim.n = 7),
         IntentRefusal::Absent
     );
+}
+
+#[test]
+fn a_call_may_only_refer_to_an_earlier_one_of_its_own_chat() {
+    let send = |chat: u8| call("sendMessage", &format!(r#"{{"chat_id":{chat}}}"#));
+    let edit = |to: u8| Call {
+        refers_to: Some(to),
+        ..call("editMessageText", r#"{"chat_id":5,"text":"b"}"#)
+    };
+    assert!(plan(BotId(1), vec![send(5), edit(0)]).is_ok());
+    for calls in [
+        vec![edit(0)],
+        vec![send(5), edit(1)],
+        vec![send(6), edit(0)],
+        vec![edit(1), send(5)],
+    ] {
+        assert!(matches!(
+            plan(BotId(1), calls),
+            Err(InvalidCalls::Reference { .. })
+        ));
+    }
 }

@@ -5,6 +5,7 @@
 #![warn(clippy::wildcard_enum_match_arm, clippy::iter_over_hash_type)]
 
 pub mod bytes;
+pub mod data;
 pub mod expiry;
 pub mod failure;
 pub mod gcra;
