@@ -3,14 +3,24 @@
 //! SQS hands out a group only up to its first hidden message. So when a message of a group fails, the group's rest is
 //! not tried: it is reported too, and hidden no longer than the one that failed. Otherwise the rest would block the
 //! group after the failed one is long done.
+//!
+//! Lambda deletes what was handled when the whole batch is over. Until then its groups are not handed out, so one slow
+//! chat would hold the others of its batch. Hence, once the batch runs for longer than [`Time::patience`]:
+//!
+//! ```text
+//! group ends ─┬─ all handled ──> its messages are deleted at once      (Lambda's own delete later is a no-op)
+//!             └─ one failed ───> what was handled is deleted, the rest hidden at once
+//! ```
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use futures::FutureExt as _;
-use futures::future::join_all;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt as _, StreamExt as _};
+use penstock_ports::Deliveries;
 
 use crate::alone::Alone;
+use crate::answer::hide;
 use crate::record::Record;
 
 /// Wait of a record whose handler panicked outside the bot's own code.
@@ -49,6 +59,10 @@ pub trait Time: Sync {
 
     /// What one record may need at the most.
     fn needed(&self) -> Duration;
+
+    /// How long the groups that have ended wait for the others before their messages are deleted one group at a time
+    /// (design section 4: 250 ms), on the wall. A call for a group costs money; most batches are over sooner.
+    fn patience(&self) -> Duration;
 }
 
 /// A delivery whose visibility has to be set.
@@ -69,49 +83,131 @@ pub struct Report {
     pub hide: Vec<Hide>,
 }
 
-/// Runs a batch: groups concurrent, each in the order given.
-pub async fn run(records: &[Record], handler: &impl Handler, time: &impl Time) -> Report {
-    let mut groups: Vec<(&str, Vec<&Record>)> = Vec::new();
-    for record in records {
-        match groups.iter_mut().find(|(group, _)| *group == record.group) {
-            Some((_, members)) => members.push(record),
-            None => groups.push((&record.group, vec![record])),
+/// What became of a group.
+struct Ended<'a> {
+    done: Vec<&'a Record>,
+    /// With the wait of all of them.
+    failed: Vec<(&'a Record, Duration)>,
+}
+
+/// Runs a batch: groups concurrent, each in the order given. The queue is told early of groups that have ended while
+/// others still run.
+pub async fn run(
+    records: &[Record],
+    handler: &impl Handler,
+    time: &impl Time,
+    queue: &impl Deliveries,
+) -> Report {
+    let alone = Alone::default();
+    let mut running: FuturesUnordered<_> = groups(records)
+        .into_iter()
+        .map(|members| Box::pin(run_group(members, handler, time, &alone)))
+        .collect();
+    let mut patience = std::pin::pin!(tokio::time::sleep(time.patience()));
+    let mut is_late = false;
+    // Ended, and the queue does not know yet.
+    let mut untold: Vec<Ended<'_>> = Vec::new();
+    let mut telling = FuturesUnordered::new();
+    let mut failed: Vec<(&Record, Option<Duration>)> = Vec::new();
+    while !(running.is_empty() && telling.is_empty()) {
+        tokio::select! {
+            Some(ended) = running.next(), if !running.is_empty() => untold.push(ended),
+            Some(told) = telling.next(), if !telling.is_empty() => failed.extend(told),
+            () = &mut patience, if !is_late => is_late = true,
+        }
+        if is_late && !running.is_empty() && !untold.is_empty() {
+            telling.push(tell(std::mem::take(&mut untold), queue));
         }
     }
-    let alone = Alone::default();
-    let waits = join_all(
-        groups
-            .iter()
-            .map(|(_, members)| Box::pin(run_group(members, handler, time, &alone))),
-    )
-    .await;
-    let hidden: Vec<(&Record, Duration)> = waits.into_iter().flatten().collect();
+    let at_the_end = untold.into_iter().flat_map(|ended| ended.failed);
+    failed.extend(at_the_end.map(|(record, wait)| (record, Some(wait))));
+    report(records, &failed)
+}
+
+fn groups(records: &[Record]) -> Vec<Vec<&Record>> {
+    let mut groups: Vec<Vec<&Record>> = Vec::new();
+    for record in records {
+        match groups.iter_mut().find(|group| group[0].group == record.group) {
+            Some(members) => members.push(record),
+            None => groups.push(vec![record]),
+        }
+    }
+    groups
+}
+
+/// Tells the queue what became of groups: handled messages are deleted, failed ones hidden. Gives back the failed ones,
+/// each with the wait that is still to be set. What cannot be told is no loss: Lambda deletes what is not reported, and
+/// a failed one comes back when its own visibility ends.
+async fn tell<'a>(ended: Vec<Ended<'a>>, queue: &impl Deliveries) -> Vec<(&'a Record, Option<Duration>)> {
+    let receipts: Vec<_> = ended
+        .iter()
+        .flat_map(|ended| &ended.done)
+        .map(|record| record.receipt.clone())
+        .collect();
+    let failed: Vec<_> = ended.iter().flat_map(|ended| &ended.failed).copied().collect();
+    let delete = async {
+        if receipts.is_empty() {
+            return;
+        }
+        match queue.delete(receipts).await {
+            Ok(0) => {}
+            Ok(refused) => tracing::warn!(
+                refused,
+                "handled deliveries with stale handles come back once more"
+            ),
+            Err(error) => tracing::warn!(error = %error, "handled deliveries not deleted early"),
+        }
+    };
+    let hides: Vec<_> = failed
+        .iter()
+        .map(|(record, wait)| Hide {
+            receipt: record.receipt.clone(),
+            hidden_for: *wait,
+        })
+        .collect();
+    let ((), is_hidden) = tokio::join!(delete, hide(&hides, queue));
+    failed
+        .into_iter()
+        .map(|(record, wait)| (record, (!is_hidden).then_some(wait)))
+        .collect()
+}
+
+fn report(records: &[Record], failed: &[(&Record, Option<Duration>)]) -> Report {
     let mut report = Report::default();
     for record in records {
-        if let Some((_, hidden_for)) = hidden.iter().find(|(hidden, _)| hidden.id == record.id) {
-            report.failures.push(record.id.clone());
+        let Some((_, wait)) = failed.iter().find(|(failed, _)| failed.id == record.id) else {
+            continue;
+        };
+        report.failures.push(record.id.clone());
+        if let Some(hidden_for) = *wait {
             report.hide.push(Hide {
                 receipt: record.receipt.clone(),
-                hidden_for: *hidden_for,
+                hidden_for,
             });
         }
     }
     report
 }
 
-/// Runs a group; gives back the records that were not handled, each with its wait.
+/// Runs a group up to its first failure; the rest shares its wait.
 async fn run_group<'a>(
-    members: &[&'a Record],
+    members: Vec<&'a Record>,
     handler: &impl Handler,
     time: &impl Time,
     alone: &Alone,
-) -> Vec<(&'a Record, Duration)> {
+) -> Ended<'a> {
     for (index, record) in members.iter().enumerate() {
         if let Verdict::ComeBackIn(wait) = run_one(record, handler, time, alone).await {
-            return members[index..].iter().map(|record| (*record, wait)).collect();
+            return Ended {
+                done: members[..index].to_vec(),
+                failed: members[index..].iter().map(|record| (*record, wait)).collect(),
+            };
         }
     }
-    Vec::new()
+    Ended {
+        done: members,
+        failed: Vec::new(),
+    }
 }
 
 async fn run_one(record: &Record, handler: &impl Handler, time: &impl Time, alone: &Alone) -> Verdict {
@@ -126,147 +222,5 @@ async fn run_one(record: &Record, handler: &impl Handler, time: &impl Time, alon
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::HashMap;
-    use std::sync::Mutex;
-
-    use super::*;
-    use proptest::prelude::*;
-
-    struct Plenty;
-    impl Time for Plenty {
-        fn left(&self) -> Duration {
-            Duration::from_secs(20)
-        }
-        fn needed(&self) -> Duration {
-            Duration::from_secs(5)
-        }
-    }
-
-    /// Fails the records it is told to, and remembers what it saw.
-    #[derive(Default)]
-    struct Scripted {
-        waits: HashMap<String, Duration>,
-        panics: Option<String>,
-        seen: Mutex<Vec<String>>,
-    }
-
-    impl Handler for Scripted {
-        async fn handle(&self, record: &Record, _alone: &Alone) -> Verdict {
-            self.seen.lock().unwrap().push(record.id.clone());
-            tokio::task::yield_now().await;
-            assert_ne!(self.panics.as_ref(), Some(&record.id), "told to panic");
-            self.waits
-                .get(&record.id)
-                .map_or(Verdict::Done, |wait| Verdict::ComeBackIn(*wait))
-        }
-    }
-
-    fn record(id: &str, group: &str) -> Record {
-        Record {
-            id: id.to_owned(),
-            receipt: format!("receipt of {id}"),
-            group: group.to_owned(),
-            receive_count: 1,
-            sent_at_ms: 0,
-            body: String::new(),
-        }
-    }
-
-    #[tokio::test]
-    async fn a_failure_holds_the_rest_of_its_group_and_no_other() {
-        let batch = [
-            record("a1", "a"),
-            record("b1", "b"),
-            record("a2", "a"),
-            record("b2", "b"),
-            record("a3", "a"),
-        ];
-        let handler = Scripted {
-            waits: [("a2".to_owned(), Duration::from_secs(7))].into(),
-            ..Scripted::default()
-        };
-        let report = run(&batch, &handler, &Plenty).await;
-        assert_eq!(report.failures, ["a2", "a3"]);
-        assert!(
-            report
-                .hide
-                .iter()
-                .all(|hide| hide.hidden_for == Duration::from_secs(7))
-        );
-        assert_eq!(*handler.seen.lock().unwrap(), ["a1", "b1", "a2", "b2"]);
-    }
-
-    #[tokio::test]
-    async fn a_panic_is_one_failed_record() {
-        let batch = [record("a1", "a"), record("b1", "b")];
-        let handler = Scripted {
-            panics: Some("a1".to_owned()),
-            ..Scripted::default()
-        };
-        let report = run(&batch, &handler, &Plenty).await;
-        assert_eq!(report.failures, ["a1"]);
-        assert_eq!(report.hide[0].hidden_for, AFTER_PANIC);
-    }
-
-    #[tokio::test]
-    async fn nothing_begins_that_the_time_left_would_not_let_end() {
-        struct Little;
-        impl Time for Little {
-            fn left(&self) -> Duration {
-                Duration::from_secs(4)
-            }
-            fn needed(&self) -> Duration {
-                Duration::from_secs(5)
-            }
-        }
-        let handler = Scripted::default();
-        let report = run(&[record("a1", "a"), record("b1", "b")], &handler, &Little).await;
-        assert_eq!(report.failures, ["a1", "b1"]);
-        assert!(report.hide.iter().all(|hide| hide.hidden_for.is_zero()));
-        assert!(handler.seen.lock().unwrap().is_empty());
-    }
-
-    #[tokio::test]
-    async fn once_a_record_is_alone_nothing_else_begins() {
-        struct TakesAlone(Mutex<Vec<String>>);
-        impl Handler for TakesAlone {
-            async fn handle(&self, record: &Record, alone: &Alone) -> Verdict {
-                self.0.lock().unwrap().push(record.id.clone());
-                alone.claim().await.unwrap();
-                tokio::task::yield_now().await;
-                Verdict::Done
-            }
-        }
-        let handler = TakesAlone(Mutex::default());
-        let report = run(
-            &[record("a1", "a"), record("b1", "b"), record("a2", "a")],
-            &handler,
-            &Plenty,
-        )
-        .await;
-        assert_eq!(*handler.0.lock().unwrap(), ["a1"]);
-        assert_eq!(report.failures, ["b1", "a2"]);
-    }
-
-    proptest! {
-        /// Whatever fails: what is reported is exactly each group's tail from its first failure on.
-        #[test]
-        fn what_is_reported_is_each_groups_tail(groups in proptest::collection::vec(0_usize..3, 1..10), fails in proptest::collection::vec(any::<bool>(), 10)) {
-            let batch: Vec<_> = groups.iter().enumerate().map(|(i, g)| record(&format!("m{i}"), &format!("g{g}"))).collect();
-            let waits = batch.iter().zip(&fails).filter(|(_, fails)| **fails).map(|(r, _)| (r.id.clone(), Duration::from_secs(1)));
-            let handler = Scripted { waits: waits.collect(), ..Scripted::default() };
-            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-            let report = runtime.block_on(run(&batch, &handler, &Plenty));
-            let mut failed_groups = Vec::new();
-            let mut expected = Vec::new();
-            for record in &batch {
-                if handler.waits.contains_key(&record.id) || failed_groups.contains(&record.group) {
-                    failed_groups.push(record.group.clone());
-                    expected.push(record.id.clone());
-                }
-            }
-            prop_assert_eq!(report.failures, expected);
-        }
-    }
-}
+#[path = "run_tests.rs"]
+mod tests;
