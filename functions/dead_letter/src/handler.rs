@@ -50,7 +50,7 @@ where
     C: Clock,
     Q: Deliveries,
 {
-    let report = run(records, &Records(deps), time).await;
+    let report = run(records, &Records(deps), time, queue).await;
     answer(&report, queue).await
 }
 
@@ -66,7 +66,7 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> penstock_batch::Handler for Re
         };
         filed.unwrap_or_else(|error| {
             tracing::warn!(error = %error, receive_count = record.receive_count, "a store is away: the dead letter waits");
-            Verdict::ComeBackIn(growing_wait(record.receive_count))
+            Verdict::ComeBackIn(growing_wait(record.receive_count, 0.5))
         })
     }
 }
@@ -205,6 +205,7 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
             n: outbound.n,
             redrive: outbound.redrive,
             resend: outbound.resend,
+            refers_to: None,
             previous: outbound.previous,
             now,
             lease_until: now + LEASE,

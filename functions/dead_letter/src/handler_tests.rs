@@ -6,7 +6,7 @@ use std::time::Duration;
 use penstock_batch::{Record, Time};
 use penstock_domain::failure::{Disposition, Failure};
 use penstock_domain::ids::{BotId, LedgerKey, MessageGroupId, UpdateId, quarantine_group, trace_id};
-use penstock_domain::intent::{Call, OnUnknown, plan};
+use penstock_domain::intent::{Call, plan};
 use penstock_domain::kind::UpdateKind;
 use penstock_domain::ledger::{ClaimRequest, Owner, State};
 use penstock_domain::route::route;
@@ -14,7 +14,9 @@ use penstock_domain::time::Timestamp;
 use penstock_formats::envelope::{Envelope, enclose};
 use penstock_formats::outbound::{Origin, Outbound};
 use penstock_formats::quarantine::{Quarantined, Reason};
-use penstock_ports::{Claim, ClaimAs, Clock as _, Commit, Commitment, Inbox, Subject, Verdict};
+use penstock_ports::{
+    Claim, ClaimAs, Clock as _, Commit, Commitment, Inbox, RunAs, Settlement, Subject, Verdict,
+};
 use penstock_testkit::contract::RETENTION;
 use penstock_testkit::{FakeLedger, FakeQueue, Fault, ManualClock, Row};
 
@@ -37,6 +39,9 @@ impl Time for Left {
     }
     fn needed(&self) -> Duration {
         crate::handler::NEEDED
+    }
+    fn patience(&self) -> Duration {
+        penstock_batch::PATIENCE
     }
 }
 
@@ -134,22 +139,19 @@ async fn claimed(world: &World, record: &Record) -> ClaimAs {
 /// A processor ends the Update with so many messages to send.
 async fn done(world: &World, record: &Record, sends: usize) {
     let claim = claimed(world, record).await;
-    let call = |n| Call {
-        method: "sendMessage".to_owned(),
-        params: format!(r#"{{"chat_id":5,"text":"part {n}"}}"#),
-        on_unknown: OnUnknown::Hold,
-    };
+    let call = |n| Call::new("sendMessage", format!(r#"{{"chat_id":5,"text":"part {n}"}}"#));
     let intents = plan(BOT, (0..sends).map(call).collect()).unwrap();
     let commit = Commit {
         intents,
         state: None,
+        writes: Vec::new(),
         result: "ok".to_owned(),
     };
     let now = world.deps.clock.now();
     let committed = world
         .deps
         .ledger
-        .commit(&subject(record), &claim, &commit, now)
+        .commit(&subject(record), &RunAs::Claimed(claim), &commit, now)
         .await
         .unwrap();
     assert_eq!(committed, Commitment::Done);
@@ -159,11 +161,9 @@ async fn done(world: &World, record: &Record, sends: usize) {
 async fn settled(world: &World, record: &Record, verdict: Verdict) {
     let claim = claimed(world, record).await;
     let now = world.deps.clock.now();
-    assert!(
-        Inbox::settle(&world.deps.ledger, &subject(record), &claim, &verdict, now)
-            .await
-            .unwrap()
-    );
+    let run = RunAs::Claimed(claim);
+    let settled = Inbox::settle(&world.deps.ledger, &subject(record), &run, &verdict, now).await;
+    assert_eq!(settled.unwrap(), Settlement::Settled);
 }
 
 fn failure(code: &str) -> Failure {

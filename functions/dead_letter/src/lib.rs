@@ -7,7 +7,7 @@ mod handler;
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use penstock_aws::{Clients, Ledger, Lookup, SqsQueue, WallClock, init_tracing};
-use penstock_batch::Deadline;
+use penstock_batch::{Deadline, PATIENCE};
 use penstock_ports::Clock as _;
 
 pub use handler::{Deps, handle};
@@ -51,7 +51,12 @@ pub async fn run(lookup: &Lookup<'_>) -> Result<(), Error> {
         })?;
         let records = penstock_batch::records(event.payload)?;
         let now_ms = move || clock.now().as_millis();
-        let deadline = Deadline::new(event.context.deadline, now_ms, handler::NEEDED);
+        let deadline = Deadline::new(
+            event.context.deadline,
+            now_ms,
+            handler::NEEDED,
+            clock.real(PATIENCE),
+        );
         Ok::<SqsBatchResponse, Error>(Box::pin(handle(deps, queue, &records, &deadline)).await)
     }))
     .await

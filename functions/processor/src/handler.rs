@@ -9,6 +9,7 @@ use penstock_formats::ReadError;
 use penstock_formats::envelope::Envelope;
 use penstock_ports::{Clock, Deliveries, Draw, Filed, Inbox, PortError, QueueSender, Subject};
 
+use crate::cache::StateCache;
 use crate::update::Delivery;
 
 /// What the processor works with.
@@ -25,6 +26,8 @@ pub struct Deps<I, U, O, B, C, D> {
     pub clock: C,
     /// Chance.
     pub draw: D,
+    /// Chat states that this instance saw lately.
+    pub states: StateCache,
 }
 
 /// Handles a batch. It cannot fail as a whole: what was not handled is named in the answer.
@@ -41,7 +44,7 @@ where
     C: Clock,
     D: Draw,
 {
-    let report = run(records, &Records(deps), time).await;
+    let report = run(records, &Records(deps), time, &deps.updates).await;
     answer(&report, &deps.updates).await
 }
 
@@ -61,7 +64,7 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> penstoc
                     receive_count = record.receive_count,
                     "newer schema: waiting for a newer release"
                 );
-                Verdict::ComeBackIn(growing_wait(record.receive_count))
+                Verdict::ComeBackIn(growing_wait(record.receive_count, deps.draw.draw().get()))
             }
             Err(error @ ReadError::Malformed(_)) => poison(deps, record, &error).await,
         }
@@ -69,7 +72,7 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> penstoc
 }
 
 /// A body that is none of ours is kept for a person, and its group goes on.
-async fn poison<I: Inbox, U, O, B, C: Clock, D>(
+async fn poison<I: Inbox, U, O, B, C: Clock, D: Draw>(
     deps: &Deps<I, U, O, B, C, D>,
     record: &Record,
     error: &ReadError,
@@ -95,14 +98,18 @@ async fn poison<I: Inbox, U, O, B, C: Clock, D>(
             Verdict::Done
         }
         Ok(Filed::HeldUntil(until)) => Verdict::held(until.since(now)),
-        Err(error) => store_away(record, &error),
+        Err(error) => store_away(deps, record, &error),
     }
 }
 
 /// The table or the queue is away: the record comes back, no attempt is burned.
-pub(crate) fn store_away(record: &Record, error: &PortError) -> Verdict {
+pub(crate) fn store_away<I, U, O, B, C, D: Draw>(
+    deps: &Deps<I, U, O, B, C, D>,
+    record: &Record,
+    error: &PortError,
+) -> Verdict {
     tracing::warn!(error = %error, receive_count = record.receive_count, "a store is away: the update waits");
-    Verdict::ComeBackIn(growing_wait(record.receive_count))
+    Verdict::ComeBackIn(growing_wait(record.receive_count, deps.draw.draw().get()))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use penstock_testkit::contract::RETENTION;
 use penstock_testkit::{FakeLedger, FakeQueue, FixedDraw, ManualClock, Row};
 use serde_json::json;
 
+use crate::StateCache;
 use crate::handler::{Deps, handle};
 
 #[path = "handler_tests/scripted.rs"]
@@ -29,13 +30,21 @@ mod failures;
 mod outcomes;
 #[path = "handler_tests/queue.rs"]
 mod queue;
+#[path = "handler_tests/records.rs"]
+mod records;
+#[path = "handler_tests/states.rs"]
+mod states;
 #[path = "handler_tests/stores.rs"]
 mod stores;
+#[path = "handler_tests/unclaimed.rs"]
+mod unclaimed;
 
 use scripted::{Act, ScriptedBot};
 
 const BOT: BotId = BotId(7_000_001);
 const START: Timestamp = Timestamp::from_millis(1_790_000_000_000);
+/// When the deliveries of most cases were sent: so long after their receipt that they are claimed. Fresh ones are not.
+const MOVED_AT: Timestamp = Timestamp::from_millis(1_790_000_000_000 + 300_000);
 /// What every test text holds, so that it is found wherever it must not be.
 const PRIVATE: &str = "a private text";
 
@@ -48,6 +57,9 @@ impl Time for Left {
     }
     fn needed(&self) -> Duration {
         crate::limits::NEEDED
+    }
+    fn patience(&self) -> Duration {
+        penstock_batch::PATIENCE
     }
 }
 
@@ -63,6 +75,7 @@ fn processor<I: Inbox, B: Bot>(inbox: I, bot: B) -> Processor<I, B> {
         bot,
         clock: ManualClock::at(START),
         draw: FixedDraw::default(),
+        states: StateCache::default(),
     }
 }
 
@@ -86,7 +99,7 @@ fn record_of(raw: &str) -> Record {
         receipt: format!("receipt of m{id}"),
         group: found.group(BOT).0,
         receive_count: 1,
-        sent_at_ms: START.as_millis(),
+        sent_at_ms: MOVED_AT.as_millis(),
         body: enclose(BOT, &found, &trace_id(BOT, id), raw, START),
     }
 }
@@ -94,6 +107,14 @@ fn record_of(raw: &str) -> Record {
 /// The delivery of a message of that chat.
 fn record(update: i64, chat: i64) -> Record {
     record_of(&message(update, chat))
+}
+
+/// The first delivery of an Update that has just come: it runs without a claim.
+fn fresh(update: i64, chat: i64) -> Record {
+    Record {
+        sent_at_ms: START.as_millis(),
+        ..record(update, chat)
+    }
 }
 
 fn again(record: &Record) -> Record {

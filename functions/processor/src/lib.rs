@@ -1,6 +1,7 @@
 //! The processor: claims an Update, runs the bot's logic, commits its outcome, dispatches the sends.
 //! Never talks to Telegram, never sleeps out a delay.
 
+mod cache;
 mod config;
 mod dispatch;
 mod handler;
@@ -11,10 +12,11 @@ mod update;
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use penstock_aws::{Clients, Ledger, Lookup, SqsQueue, SystemDraw, WallClock, init_tracing};
-use penstock_batch::Deadline;
+use penstock_batch::{Deadline, PATIENCE};
 use penstock_bot::example::ExampleBot;
 use penstock_ports::Clock as _;
 
+pub use cache::StateCache;
 pub use handler::{Deps, handle};
 
 /// Serves the Lambda runtime until it ends, with the example bot.
@@ -33,12 +35,18 @@ pub async fn run(lookup: &Lookup<'_>) -> Result<(), Error> {
         bot: ExampleBot,
         clock,
         draw: SystemDraw,
+        states: StateCache::default(),
     };
     let deps = &deps;
     lambda_runtime::run(service_fn(|event: LambdaEvent<SqsEvent>| async move {
         let records = penstock_batch::records(event.payload)?;
         let now_ms = move || clock.now().as_millis();
-        let deadline = Deadline::new(event.context.deadline, now_ms, limits::NEEDED);
+        let deadline = Deadline::new(
+            event.context.deadline,
+            now_ms,
+            limits::NEEDED,
+            clock.real(PATIENCE),
+        );
         Ok::<SqsBatchResponse, Error>(Box::pin(handle(deps, &records, &deadline)).await)
     }))
     .await

@@ -3,9 +3,10 @@
 use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt as _;
-use penstock_bot::{Bot, BotError, Context, Incoming, Outcome};
+use penstock_bot::{Bot, BotError, Context, Incoming, Outcome, Reads};
+use penstock_domain::data::{MAX_RECORDS, is_valid_key};
 use penstock_domain::failure::Disposition;
-use penstock_domain::retry::MAX_UNCLASSIFIED;
+use penstock_domain::retry::{MAX_UNCLASSIFIED, RetryPolicy};
 use penstock_ports::Clock;
 
 use crate::limits::HANDLER_LIMIT;
@@ -33,9 +34,40 @@ fn panicked() -> RunFailure {
     }
 }
 
-/// Asks the bot whether it wants the chat's state.
-pub(crate) fn wants_state<B: Bot>(bot: &B, incoming: &Incoming) -> Result<bool, RunFailure> {
-    std::panic::catch_unwind(AssertUnwindSafe(|| bot.wants_state(incoming))).map_err(|_| panicked())
+impl RunFailure {
+    /// One that no further try would cure.
+    pub(crate) fn permanent(code: &'static str, message: String) -> Self {
+        Self {
+            code,
+            message,
+            disposition: Disposition::Permanent,
+            max_attempts: None,
+        }
+    }
+}
+
+/// Asks the bot what it wants to read.
+pub(crate) fn reads<B: Bot>(bot: &B, incoming: &Incoming) -> Result<Reads, RunFailure> {
+    let reads = std::panic::catch_unwind(AssertUnwindSafe(|| bot.reads(incoming))).map_err(|_| panicked())?;
+    if reads.records.len() > MAX_RECORDS {
+        let message = format!(
+            "{} records asked for; at most {MAX_RECORDS} are read",
+            reads.records.len()
+        );
+        return Err(RunFailure::permanent("invalid_reads", message));
+    }
+    match reads.records.iter().position(|key| !is_valid_key(key)) {
+        None => Ok(reads),
+        Some(n) => Err(RunFailure::permanent(
+            "invalid_reads",
+            format!("record {n} that was asked for has no valid key"),
+        )),
+    }
+}
+
+/// Asks the bot how often the Update is tried; one that panics at the question gets the default, and its run tells.
+pub(crate) fn policy<B: Bot>(bot: &B, incoming: &Incoming) -> RetryPolicy {
+    std::panic::catch_unwind(AssertUnwindSafe(|| bot.policy(incoming))).unwrap_or_default()
 }
 
 pub(crate) async fn run_bot<B: Bot, C: Clock>(

@@ -72,6 +72,7 @@ where
             turns: &turns,
         },
         time,
+        queue,
     )
     .await;
     answer(&report, queue).await
@@ -150,7 +151,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> penstock_
                     receive_count = record.receive_count,
                     "newer schema: waiting for a newer release"
                 );
-                Verdict::ComeBackIn(growing_wait(record.receive_count))
+                Verdict::ComeBackIn(growing_wait(record.receive_count, self.deps.draw.draw().get()))
             }
             Some(Err(error @ ReadError::Malformed(_))) => {
                 park(
@@ -168,7 +169,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> penstock_
 }
 
 /// Keeps a body that nothing can vouch for, for a person.
-pub(crate) async fn park<L: Inbox, A, S, C: Clock, D>(
+pub(crate) async fn park<L: Inbox, A, S, C: Clock, D: Draw>(
     deps: &Deps<L, A, S, C, D>,
     record: &Record,
     bot_id: BotId,
@@ -189,14 +190,18 @@ pub(crate) async fn park<L: Inbox, A, S, C: Clock, D>(
             Verdict::Done
         }
         Ok(Filed::HeldUntil(until)) => Verdict::held(until.since(now)),
-        Err(error) => store_away(record, &error),
+        Err(error) => store_away(deps, record, &error),
     }
 }
 
 /// The table is away: the record comes back, no attempt is burned.
-pub(crate) fn store_away(record: &Record, error: &PortError) -> Verdict {
+pub(crate) fn store_away<L, A, S, C, D: Draw>(
+    deps: &Deps<L, A, S, C, D>,
+    record: &Record,
+    error: &PortError,
+) -> Verdict {
     tracing::warn!(error = %error, receive_count = record.receive_count, "the table is away: the send waits");
-    Verdict::ComeBackIn(growing_wait(record.receive_count))
+    Verdict::ComeBackIn(growing_wait(record.receive_count, deps.draw.draw().get()))
 }
 
 #[cfg(test)]

@@ -46,6 +46,9 @@ impl Time for Left {
     fn needed(&self) -> Duration {
         crate::limits::NEEDED
     }
+    fn patience(&self) -> Duration {
+        penstock_batch::PATIENCE
+    }
 }
 
 const PLENTY: Left = Left(Duration::from_secs(20));
@@ -84,11 +87,7 @@ fn key(update: i64) -> LedgerKey {
 }
 
 fn call(method: &str, params: &Value) -> Call {
-    Call {
-        method: method.to_owned(),
-        params: params.to_string(),
-        on_unknown: OnUnknown::Hold,
-    }
+    Call::new(method, params.to_string())
 }
 
 fn say(chat: i64, n: u32) -> Call {
@@ -126,10 +125,14 @@ async fn committed(world: &World, update: i64, calls: Vec<Call>) -> Vec<Record> 
     let commit = Commit {
         intents: intents.clone(),
         state: None,
+        writes: Vec::new(),
         result: "ok".to_owned(),
     };
     assert_eq!(
-        ledger.commit(&subject, &claim, &commit, now).await.unwrap(),
+        ledger
+            .commit(&subject, &penstock_ports::RunAs::Claimed(claim), &commit, now)
+            .await
+            .unwrap(),
         Commitment::Done
     );
     let origin = Origin {

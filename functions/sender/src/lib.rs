@@ -13,7 +13,7 @@ mod verdict;
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use penstock_aws::{CachedSecrets, Clients, Ledger, Lookup, SqsQueue, SystemDraw, WallClock, init_tracing};
-use penstock_batch::Deadline;
+use penstock_batch::{Deadline, PATIENCE};
 use penstock_ports::Clock as _;
 use penstock_telegram::BotApiClient;
 
@@ -45,7 +45,12 @@ pub async fn run(lookup: &Lookup<'_>) -> Result<(), Error> {
         let from_bulk = event.payload.records.iter().any(from_bulk);
         let records = penstock_batch::records(event.payload)?;
         let now_ms = move || clock.now().as_millis();
-        let deadline = Deadline::new(event.context.deadline, now_ms, limits::NEEDED);
+        let deadline = Deadline::new(
+            event.context.deadline,
+            now_ms,
+            limits::NEEDED,
+            clock.real(PATIENCE),
+        );
         let queue = if from_bulk { bulk } else { outbound };
         Ok::<SqsBatchResponse, Error>(Box::pin(handle(deps, queue, records, &deadline)).await)
     }))

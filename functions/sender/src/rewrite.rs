@@ -24,6 +24,13 @@ pub(crate) fn rewritten(params: &str, meaning: Meaning) -> Option<String> {
     serde_json::to_string(&params).ok()
 }
 
+/// The parameters with the id of the message that they are about.
+pub(crate) fn with_message_id(params: &str, message_id: i64) -> Option<String> {
+    let mut params: Map<String, Value> = serde_json::from_str(params).ok()?;
+    params.insert("message_id".to_owned(), message_id.into());
+    serde_json::to_string(&params).ok()
+}
+
 /// Which refusals were answered with another call: each once.
 #[derive(Debug, Default)]
 pub(crate) struct Cures {

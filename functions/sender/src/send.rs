@@ -6,7 +6,7 @@ use penstock_batch::{Record, Verdict, growing_wait};
 use penstock_domain::expiry::answer_life;
 use penstock_domain::failure::{Disposition, Failure};
 use penstock_domain::ids::{MessageGroupId, chat_of_group};
-use penstock_domain::intent::{IntentClaim, IntentRefusal};
+use penstock_domain::intent::{Call, IntentClaim, IntentRefusal};
 use penstock_domain::ledger::Owner;
 use penstock_domain::method::repeat;
 use penstock_domain::secret::BotToken;
@@ -19,7 +19,7 @@ use penstock_ports::{
 
 use crate::handler::{Deps, park, store_away};
 use crate::limits::{LAST_CALL, LEASE};
-use crate::rewrite::{Cures, has_message_id, rewritten};
+use crate::rewrite::{Cures, has_message_id, rewritten, with_message_id};
 use crate::verdict::{Next, after_failure};
 
 /// Wait when somebody else has settled it: the next delivery reads how.
@@ -45,7 +45,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
     pub(crate) async fn handle(&self) -> Verdict {
         let outbound = self.outbound;
         let now = self.deps.clock.now();
-        if let Some(not_before) = outbound.not_before.filter(|at| *at > now) {
+        if let Some(not_before) = outbound.call.not_before.filter(|at| *at > now) {
             return Verdict::ComeBackIn(not_before.since(now));
         }
         let claim = IntentClaim {
@@ -57,23 +57,30 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
             redrive: outbound.redrive,
             resend: outbound.resend,
             previous: outbound.previous,
+            refers_to: outbound.call.refers_to,
             now,
             lease_until: now + LEASE,
         };
         match self.deps.ledger.start(&outbound.key, &claim).await {
             Ok(
-                IntentStart::Acquired { attempt }
-                | IntentStart::Refused(IntentRefusal::Mine { attempts: attempt }),
-            ) => self.send(&claim.owner, attempt, now).await,
+                IntentStart::Acquired { attempt, message_id }
+                | IntentStart::Refused(IntentRefusal::Mine {
+                    attempts: attempt,
+                    message_id,
+                }),
+            ) => self.send(&claim.owner, attempt, message_id, now).await,
             Ok(IntentStart::Refused(refusal)) => self.refused(refusal, now).await,
-            Err(error) => store_away(self.record, &error),
+            Err(error) => store_away(self.deps, self.record, &error),
         }
     }
 
     async fn refused(&self, refusal: IntentRefusal, now: Timestamp) -> Verdict {
         match refusal {
             IntentRefusal::Settled | IntentRefusal::Mine { .. } => Verdict::Done,
-            IntentRefusal::BehindPrevious => Verdict::ComeBackIn(growing_wait(self.record.receive_count)),
+            IntentRefusal::BehindPrevious => Verdict::ComeBackIn(growing_wait(
+                self.record.receive_count,
+                self.deps.draw.draw().get(),
+            )),
             IntentRefusal::HeldUntil(until) => Verdict::held(until.since(now)),
             IntentRefusal::Lost => self.lost(now).await,
             IntentRefusal::Absent => {
@@ -87,7 +94,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
     async fn lost(&self, now: Timestamp) -> Verdict {
         let record = match self.deps.ledger.read(&self.outbound.key).await {
             Ok(record) => record,
-            Err(error) => return store_away(self.record, &error),
+            Err(error) => return store_away(self.deps, self.record, &error),
         };
         let intents = record.map(|record| record.intents).unwrap_or_default();
         let stored = intents.iter().find(|stored| stored.intent.n == self.outbound.n);
@@ -97,8 +104,24 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
         self.after(None, attempt, failure).await
     }
 
-    async fn send(&self, owner: &Owner, attempt: u32, now: Timestamp) -> Verdict {
-        let method = &self.outbound.call.method;
+    /// Sends it; `target` is the id of the message that it refers to.
+    async fn send(&self, owner: &Owner, attempt: u32, target: Option<i64>, now: Timestamp) -> Verdict {
+        let Call {
+            method,
+            params,
+            refers_to,
+            ..
+        } = &self.outbound.call;
+        let params = match (refers_to, target) {
+            (None, _) => Some(params.clone()),
+            (Some(_), Some(target)) => with_message_id(params, target),
+            (Some(_), None) => None,
+        };
+        let Some(params) = params else {
+            let why = "the message that it is about was not sent";
+            let failure = Failure::new("no_target", why, Disposition::Permanent, attempt, now);
+            return self.settle(Some(owner), SettleAs::Failed { failure }).await;
+        };
         if answer_life(method).is_some_and(|life| now > self.outbound.received_at + life) {
             let failure = Failure::new(
                 "expired",
@@ -120,7 +143,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
                     attempt,
                     now,
                 );
-                let next_at = now + growing_wait(self.record.receive_count);
+                let next_at = now + growing_wait(self.record.receive_count, self.deps.draw.draw().get());
                 return self
                     .settle(
                         Some(owner),
@@ -133,7 +156,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
                     .await;
             }
         };
-        match self.call(&token, now).await {
+        match self.call(&token, params, now).await {
             Ok(reply) => {
                 self.settle(
                     Some(owner),
@@ -149,10 +172,14 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
 
     /// Calls, and calls again where the refusal says in which form, or a fresh token is there: each of that once, and
     /// only while the lease outlasts another call.
-    async fn call(&self, token: &BotToken, begun: Timestamp) -> Result<ApiReply, ApiError> {
+    async fn call(
+        &self,
+        token: &BotToken,
+        mut params: String,
+        begun: Timestamp,
+    ) -> Result<ApiReply, ApiError> {
         let call = &self.outbound.call;
         let mut token = token.clone();
-        let mut params = call.params.clone();
         let mut cures = Cures::default();
         loop {
             penstock_aws::hooks::point("bot_api.call.before");
@@ -269,7 +296,11 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
         let now = self.deps.clock.now();
         tracing::error!(bot.id = self.outbound.bot_id.0, why, "the bot cannot send");
         let failure = Failure::new("bot_refused", why, Disposition::Transient, attempt, now);
-        let next_at = now + NO_TOKEN_WAIT.max(growing_wait(self.record.receive_count));
+        let next_at = now
+            + NO_TOKEN_WAIT.max(growing_wait(
+                self.record.receive_count,
+                self.deps.draw.draw().get(),
+            ));
         self.settle(
             Some(owner),
             SettleAs::Retry {
@@ -304,7 +335,7 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
                 Some(wait) if error.disposition() != Disposition::Permanent => {
                     tokio::time::sleep(self.deps.clock.real(*wait)).await;
                 }
-                _ => return store_away(self.record, &error),
+                _ => return store_away(self.deps, self.record, &error),
             }
         }
     }

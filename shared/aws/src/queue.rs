@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use aws_sdk_sqs::types::{ChangeMessageVisibilityBatchRequestEntry, SendMessageBatchRequestEntry};
+use aws_sdk_sqs::types::{
+    ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, SendMessageBatchRequestEntry,
+};
 use penstock_domain::time::ceil_secs;
 use penstock_ports::{Deliveries, Enqueue, PortError, QueueSender, VisibilityChange};
 
@@ -137,6 +139,35 @@ impl Deliveries for SqsQueue {
                 .await
                 .map_err(|error| port_error(OPERATION, error))?;
             point("sqs.hide.after");
+            refused += answer.failed().len();
+        }
+        Ok(refused)
+    }
+
+    async fn delete(&self, receipts: Vec<String>) -> Result<usize, PortError> {
+        const OPERATION: &str = "sqs.delete_message_batch";
+        let mut refused = 0;
+        for batch in receipts.chunks(MAX_BATCH_ENTRIES) {
+            let mut request = self.client.delete_message_batch().queue_url(self.url.as_ref());
+            for (index, receipt) in batch.iter().enumerate() {
+                let entry = DeleteMessageBatchRequestEntry::builder()
+                    .id(index.to_string())
+                    .receipt_handle(receipt)
+                    .build()
+                    .map_err(|error| PortError::Rejected {
+                        operation: OPERATION,
+                        code: "entry".to_owned(),
+                        source: Box::new(error),
+                    })?;
+                request = request.entries(entry);
+            }
+            point("sqs.delete.before");
+            let answer = request
+                .send()
+                .await
+                .map_err(|error| port_error(OPERATION, error))?;
+            point("sqs.delete.after");
+            // Expired handles: those messages are visible again, or will be.
             refused += answer.failed().len();
         }
         Ok(refused)

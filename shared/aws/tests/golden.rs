@@ -136,7 +136,7 @@ fn an_outcome_with_sends_in_every_stage_is_read() {
     assert_eq!(unknown.owner, Some(Owner("0f0e0d0c-sender:1".to_owned())));
     assert_eq!(retrying.next_at, Some(NOW + Duration::from_secs(2)));
     assert_eq!(
-        (intended.intent.not_before, intended.intent.refers_to),
+        (intended.intent.call.not_before, intended.intent.call.refers_to),
         (Some(NOW + Duration::from_secs(60)), Some(0))
     );
 }

@@ -355,6 +355,8 @@ pub struct IntentClaim {
     pub resend: u32,
     /// The previous intent of the same group.
     pub previous: Option<u8>,
+    /// The earlier intent whose message this one is about.
+    pub refers_to: Option<u8>,
     /// Now.
     pub now: Timestamp,
     /// Until when the lease shall hold.
@@ -368,6 +370,8 @@ pub enum IntentRefusal {
     Mine {
         /// Attempts, this one included.
         attempts: u32,
+        /// Telegram's id of the message that it refers to.
+        message_id: Option<i64>,
     },
     /// It has ended, or the copy is an old one: acknowledge it.
     Settled,
@@ -400,6 +404,7 @@ pub fn judge_refusal(existing: Option<&Record>, mine: &IntentClaim) -> IntentRef
     match stored.state {
         IntentState::Sending if stored.owner.as_ref() == Some(&mine.owner) => IntentRefusal::Mine {
             attempts: stored.attempts,
+            message_id: mine.refers_to.and_then(find).and_then(|target| target.message_id),
         },
         IntentState::Sending => match stored.lease_until {
             Some(until) if is_suspect_at(until, mine.now) => IntentRefusal::Lost,

@@ -116,6 +116,7 @@ fn judge(first: IntentState, second: IntentState, change: impl FnOnce(&mut Inten
         digest: None,
         open: 2,
         tries: Vec::new(),
+        result: None,
         intents: vec![stored(0, first), stored(1, second)],
         expires_at: 0,
     };
@@ -125,6 +126,7 @@ fn judge(first: IntentState, second: IntentState, change: impl FnOnce(&mut Inten
         redrive: 1,
         resend: 1,
         previous: Some(0),
+        refers_to: None,
         now: Timestamp::from_millis(2_000),
         lease_until: Timestamp::from_millis(30_000),
     };
@@ -159,7 +161,10 @@ fn a_sending_intent_is_lost_only_two_seconds_after_its_lease() {
     assert_eq!(
         judge(S::Sent, S::Sending, |claim| claim.owner =
             Owner("other".to_owned())),
-        IntentRefusal::Mine { attempts: 1 }
+        IntentRefusal::Mine {
+            attempts: 1,
+            message_id: None,
+        }
     );
 }
 

@@ -173,6 +173,8 @@ pub struct Record {
     pub tries: Vec<Failure>,
     /// The sends that its outcome asks for.
     pub intents: Vec<IntentRecord>,
+    /// The short result that its outcome stored.
+    pub result: Option<String>,
     /// Life of the record, seconds since the epoch. Rows linger after it, so every condition tests it.
     pub expires_at: i64,
 }
@@ -296,6 +298,7 @@ mod tests {
             open: 0,
             tries: Vec::new(),
             intents: Vec::new(),
+            result: None,
             expires_at: 1_000,
         }
     }

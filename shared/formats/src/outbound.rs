@@ -33,10 +33,6 @@ pub struct Outbound {
     pub n: u8,
     /// The previous intent of the same group.
     pub previous: Option<u8>,
-    /// Reserved: not before.
-    pub not_before: Option<Timestamp>,
-    /// Reserved: use the message id of that intent.
-    pub refers_to: Option<u8>,
     /// The call.
     pub call: Call,
 }
@@ -104,8 +100,6 @@ impl Outbound {
             trace_id: origin.trace_id,
             n: intent.n,
             previous: intent.previous,
-            not_before: intent.not_before,
-            refers_to: intent.refers_to,
             call: intent.call.clone(),
         }
     }
@@ -127,8 +121,6 @@ impl Outbound {
             trace_id: wire.trace_id.to_owned(),
             n: wire.n,
             previous: wire.previous,
-            not_before: wire.not_before.map(Timestamp::from_millis),
-            refers_to: wire.refers_to,
             call: Call {
                 method: wire.method.to_owned(),
                 params: wire.params.get().to_owned(),
@@ -136,6 +128,8 @@ impl Outbound {
                     WireOnUnknown::Hold => OnUnknown::Hold,
                     WireOnUnknown::ResendOnce => OnUnknown::ResendOnce,
                 },
+                not_before: wire.not_before.map(Timestamp::from_millis),
+                refers_to: wire.refers_to,
             },
         })
     }
@@ -160,8 +154,8 @@ impl Outbound {
             n: self.n,
             of: self.of,
             previous: self.previous,
-            not_before: self.not_before.map(Timestamp::as_millis),
-            refers_to: self.refers_to,
+            not_before: self.call.not_before.map(Timestamp::as_millis),
+            refers_to: self.call.refers_to,
             method: &self.call.method,
             on_unknown: match self.call.on_unknown {
                 OnUnknown::Hold => WireOnUnknown::Hold,
@@ -191,6 +185,8 @@ mod tests {
             method: "sendMessage".to_owned(),
             params: format!(r#"{{"chat_id":5,"text":"{text}"}}"#),
             on_unknown: OnUnknown::ResendOnce,
+            not_before: Some(Timestamp::from_millis(77)),
+            refers_to: None,
         };
         let planned = plan(BotId(7), vec![call("a"), call("\\ud83d")]).unwrap();
         let origin = Origin {

@@ -91,13 +91,10 @@ fn outbound() -> Outbound {
         trace_id: trace_id(BOT, UpdateId(1001)),
         n: 0,
         previous: None,
-        not_before: None,
-        refers_to: None,
-        call: Call {
-            method: "sendMessage".to_owned(),
-            params: r#"{"chat_id":1001,"text":"a lone \ud83d surrogate"}"#.to_owned(),
-            on_unknown: OnUnknown::Hold,
-        },
+        call: Call::new(
+            "sendMessage",
+            r#"{"chat_id":1001,"text":"a lone \ud83d surrogate"}"#.to_owned(),
+        ),
     }
 }
 
@@ -111,8 +108,8 @@ fn an_outbound_body_is_read_and_written_as_it_was() {
 fn an_outbound_body_with_every_member_is_read_and_written_as_it_was() {
     let mut full = outbound();
     (full.redrive, full.resend, full.n, full.of) = (1, 2, 1, 3);
-    (full.previous, full.refers_to) = (Some(0), Some(0));
-    full.not_before = Some(Timestamp::from_millis(1_790_000_060_000));
+    (full.previous, full.call.refers_to) = (Some(0), Some(0));
+    full.call.not_before = Some(Timestamp::from_millis(1_790_000_060_000));
     full.call.on_unknown = OnUnknown::ResendOnce;
     assert_eq!(Outbound::read(golden!("v1/outbound_resent")).unwrap(), full);
     assert_eq!(full.write().unwrap(), golden!("v1/outbound_resent"));

@@ -1,5 +1,6 @@
 //! The ledger, as the processor sees it: who may work on an Update, and how its outcome is kept.
 
+use penstock_domain::data::{DataItem, DataKey, DataWrite};
 use penstock_domain::failure::Failure;
 use penstock_domain::ids::{BotId, LedgerKey, MessageGroupId, UpdateDigest};
 use penstock_domain::intent::Intent;
@@ -58,6 +59,36 @@ pub struct ClaimAs {
     pub attempt: u32,
 }
 
+/// By which right an Update is settled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunAs {
+    /// By a claim in hand.
+    Claimed(ClaimAs),
+    /// By none: it was run without one, as the first delivery of a fresh Update. Every settling write is made only if
+    /// there is no record (or one that outlived its life), and makes it: attempt 1, a new fence, this owner.
+    Unclaimed(ClaimRequest),
+}
+
+impl RunAs {
+    /// Which try this is, from 1.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        match self {
+            Self::Claimed(claim) => claim.attempt,
+            Self::Unclaimed(_) => 1,
+        }
+    }
+
+    /// Who runs it.
+    #[must_use]
+    pub fn owner(&self) -> &Owner {
+        match self {
+            Self::Claimed(claim) => &claim.owner,
+            Self::Unclaimed(request) => &request.owner,
+        }
+    }
+}
+
 /// The answer to a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
@@ -94,12 +125,14 @@ pub struct Commit {
     pub intents: Vec<Intent>,
     /// New chat state.
     pub state: Option<StateWrite>,
+    /// The bot's own records, each under its condition.
+    pub writes: Vec<DataWrite>,
     /// A short stored result, for repeats and for people; no personal data.
     pub result: String,
 }
 
 /// The answer to a commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Commitment {
     /// Committed.
     Done,
@@ -107,17 +140,41 @@ pub enum Commitment {
     LeaseLost,
     /// The chat's state has changed since it was read: reload and run again.
     StateConflict,
+    /// A write of the bot's own did not find what it expects.
+    Unexpected {
+        /// Which of [`Commit::writes`].
+        n: usize,
+    },
+    /// It was run without a claim and there is a record after all: what a refused claim means, and the record.
+    Refused(Refusal, Box<Record>),
+}
+
+/// The answer to settling an Update that got no outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settlement {
+    /// Settled.
+    Settled,
+    /// The lease was lost: somebody else settles it.
+    LeaseLost,
+    /// It was run without a claim and there is a record after all: what a refused claim means, and the record.
+    Refused(Refusal, Box<Record>),
 }
 
 /// How an Update that did not get an outcome is settled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Tried again, not before.
+    /// Tried again, not before. The try counts.
     Retry {
         /// Not before.
         next_at: Timestamp,
-        /// Whether the try counts: not where a store was away.
-        burned: bool,
+        /// Why.
+        failure: Failure,
+    },
+    /// What it needs is away: it waits until then, and the try does not count. Only for a claimed Update; of one that
+    /// was run without a claim nothing was burned.
+    Defer {
+        /// Not before.
+        next_at: Timestamp,
         /// Why.
         failure: Failure,
     },
@@ -147,23 +204,25 @@ pub trait Inbox: Send + Sync {
         seen: Fence,
     ) -> impl Future<Output = Result<TakeOver, PortError>> + Send;
 
-    /// Writes the outcome, if the claim still holds.
+    /// Writes the outcome with chat state, the bot's own records and the intents: all of it or nothing, and only if
+    /// the right to it still holds. A repeat of a write that had landed is a success.
     fn commit(
         &self,
         subject: &Subject,
-        claim: &ClaimAs,
+        run: &RunAs,
         commit: &Commit,
         now: Timestamp,
     ) -> impl Future<Output = Result<Commitment, PortError>> + Send;
 
-    /// Settles an Update that got no outcome, if the claim still holds; `false` if it does not.
+    /// Settles an Update that got no outcome, if the right to it still holds. A repeat of a write that had landed is a
+    /// success.
     fn settle(
         &self,
         subject: &Subject,
-        claim: &ClaimAs,
+        run: &RunAs,
         verdict: &Verdict,
         now: Timestamp,
-    ) -> impl Future<Output = Result<bool, PortError>> + Send;
+    ) -> impl Future<Output = Result<Settlement, PortError>> + Send;
 
     /// Files an Update that SQS or the ingress parked.
     fn file_dead(
@@ -184,6 +243,13 @@ pub trait Inbox: Send + Sync {
         bot: BotId,
         chat: &str,
     ) -> impl Future<Output = Result<Option<(String, u64)>, PortError>> + Send;
+
+    /// Reads records of the bot's own, in the order of the keys.
+    fn data(
+        &self,
+        bot: BotId,
+        keys: &[DataKey],
+    ) -> impl Future<Output = Result<Vec<Option<DataItem>>, PortError>> + Send;
 }
 
 /// The answer to filing a dead letter.

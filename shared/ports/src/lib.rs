@@ -11,7 +11,10 @@ mod secrets;
 pub use botapi::{ApiError, ApiReply, BotApi, Meaning};
 pub use clock::{Clock, Draw};
 pub use error::PortError;
-pub use inbox::{Claim, ClaimAs, Commit, Commitment, Filed, Inbox, StateWrite, Subject, TakeOver, Verdict};
+pub use inbox::{
+    Claim, ClaimAs, Commit, Commitment, Filed, Inbox, RunAs, Settlement, StateWrite, Subject, TakeOver,
+    Verdict,
+};
 pub use outbox::{Debit, HORIZON, IntentSettlement, IntentStart, Outbox, SettleAs};
 pub use queue::{Deliveries, Enqueue, QueueSender, VisibilityChange};
 pub use secrets::SecretSource;

@@ -15,6 +15,8 @@ pub enum IntentStart {
     Acquired {
         /// Which try this is, from 1.
         attempt: u32,
+        /// Telegram's id of the message that it refers to; none if it refers to none, or that one was not sent.
+        message_id: Option<i64>,
     },
     /// It is not; this is why.
     Refused(IntentRefusal),

@@ -41,4 +41,8 @@ pub trait Deliveries: Send + Sync {
     /// Changes the visibility of up to ten deliveries; gives back how many of them the queue did not accept (their
     /// handles are stale: they are visible again or will be by themselves).
     fn hide(&self, changes: Vec<VisibilityChange>) -> impl Future<Output = Result<usize, PortError>> + Send;
+
+    /// Deletes up to ten deliveries by their receipt handles; gives back how many the queue did not delete (their
+    /// handles are stale). Deleting one that is deleted already is a success.
+    fn delete(&self, receipts: Vec<String>) -> impl Future<Output = Result<usize, PortError>> + Send;
 }

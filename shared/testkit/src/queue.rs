@@ -20,6 +20,7 @@ struct Inner {
     messages: Vec<Enqueue>,
     seen: HashSet<(MessageGroupId, DeduplicationId)>,
     hidden: Vec<Hidden>,
+    deleted: Vec<String>,
     stale: HashSet<String>,
     cut_after: Option<usize>,
     faults: Faults,
@@ -66,6 +67,12 @@ impl FakeQueue {
     #[must_use]
     pub fn hidden(&self) -> Vec<Hidden> {
         self.inner().hidden.clone()
+    }
+
+    /// The receipt handles that were deleted, in order.
+    #[must_use]
+    pub fn deleted(&self) -> Vec<String> {
+        self.inner().deleted.clone()
     }
 
     /// Makes a receipt handle stale: the queue does not accept it any more.
@@ -143,6 +150,16 @@ impl Deliveries for FakeQueue {
                 .into_iter()
                 .partition(|change| inner.stale.contains(&change.receipt));
             inner.hidden.extend(live);
+            stale.len()
+        })
+    }
+
+    async fn delete(&self, receipts: Vec<String>) -> Result<usize, PortError> {
+        self.call("queue.delete", |inner| {
+            let (stale, live): (Vec<_>, Vec<_>) = receipts
+                .into_iter()
+                .partition(|receipt| inner.stale.contains(receipt));
+            inner.deleted.extend(live);
             stale.len()
         })
     }

@@ -44,6 +44,7 @@ async fn sending(world: &World) {
         redrive: 0,
         resend: 0,
         previous: None,
+        refers_to: None,
         now,
         lease_until: now + Duration::from_secs(18),
     };

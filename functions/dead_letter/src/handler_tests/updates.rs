@@ -40,7 +40,6 @@ async fn one_that_waits_for_its_next_try_is_filed_with_its_history() {
         &update(1, 5),
         Verdict::Retry {
             next_at,
-            burned: true,
             failure: failure("busy"),
         },
     )
@@ -85,12 +84,18 @@ async fn one_that_a_worker_holds_waits_until_its_lease_can_have_ended_and_is_fil
     let commit = Commit {
         intents: Vec::new(),
         state: None,
+        writes: Vec::new(),
         result: "late".to_owned(),
     };
     let late = world
         .deps
         .ledger
-        .commit(&subject(&update(1, 5)), &held, &commit, world.deps.clock.now())
+        .commit(
+            &subject(&update(1, 5)),
+            &RunAs::Claimed(held),
+            &commit,
+            world.deps.clock.now(),
+        )
         .await;
     assert_eq!(late.unwrap(), Commitment::LeaseLost);
 }
@@ -161,7 +166,6 @@ async fn one_whose_id_was_used_before_by_another_is_filed_beside_it() {
                     &update(1, 5),
                     Verdict::Retry {
                         next_at,
-                        burned: true,
                         failure: failure("busy"),
                     },
                 )

@@ -102,11 +102,17 @@ async fn a_worker_that_lost_its_lease_commits_nothing() {
     let commit = penstock_ports::Commit {
         intents: Vec::new(),
         state: None,
+        writes: Vec::new(),
         result: "late".to_owned(),
     };
     let answer = world
         .inbox
-        .commit(&before.subject, &late, &commit, world.clock.now())
+        .commit(
+            &before.subject,
+            &penstock_ports::RunAs::Claimed(late),
+            &commit,
+            world.clock.now(),
+        )
         .await
         .unwrap();
     assert_eq!(answer, penstock_ports::Commitment::LeaseLost);

@@ -204,7 +204,7 @@ async fn calls_that_can_never_be_sent_are_parked_before_the_commit() {
             (row.record.state, row.record.tries[0].code.as_str()),
             (State::Dead, "invalid_calls")
         );
-        assert_eq!((row.record.intents.len(), row.result), (0, None));
+        assert_eq!((row.record.intents.len(), row.record.result), (0, None));
         let sent: Vec<_> = sends(&world).iter().map(|send| send.update_id.0).collect();
         assert_eq!(sent, [2]);
     }

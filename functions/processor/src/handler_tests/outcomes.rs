@@ -26,7 +26,7 @@ async fn an_update_is_done_and_its_sends_are_dispatched() {
         (row.record.state, row.record.attempts, row.record.open),
         (State::Done, 1, 2)
     );
-    assert_eq!(row.result.as_deref(), Some("two"));
+    assert_eq!(row.record.result.as_deref(), Some("two"));
     let queued = world.outbound.messages();
     let ids: Vec<_> = queued
         .iter()

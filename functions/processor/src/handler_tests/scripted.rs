@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use penstock_bot::{Bot, BotError, Context, Incoming, Outcome};
+use penstock_bot::{Bot, BotError, Context, Incoming, Outcome, Reads};
+use penstock_domain::data::{DataKey, Expect};
+use penstock_domain::retry::{Preset, RetryPolicy};
 use serde_json::{Value, json};
 
 /// What the bot does.
@@ -19,6 +21,14 @@ pub(super) enum Act {
     PanicAtState,
     /// Works for so long, then gives the usual answer.
     Work(Duration),
+    /// Makes the record if it is not there, else reads who made it.
+    Order(DataKey),
+    /// Makes the record whatever it was told.
+    OrderBlindly(DataKey),
+    /// Fails for good if that is the chat's state.
+    FailOnState(Value),
+    /// Gives the usual answer and leaves the state as it is.
+    LeaveState,
 }
 
 /// A run: the Update's key, the attempt and the state that was given.
@@ -35,6 +45,7 @@ pub(super) struct ScriptedBot {
     acts: Mutex<HashMap<i64, Act>>,
     runs: Mutex<Vec<Run>>,
     keeps_state: bool,
+    pub(super) preset: Preset,
 }
 
 impl ScriptedBot {
@@ -77,12 +88,20 @@ pub(super) fn reply(chat: Option<i64>) -> Outcome {
 }
 
 impl Bot for ScriptedBot {
-    fn wants_state(&self, update: &Incoming) -> bool {
-        assert!(
-            !matches!(self.act(&update.raw), Some(Act::PanicAtState)),
-            "a private text"
-        );
-        self.keeps_state
+    fn reads(&self, update: &Incoming) -> Reads {
+        let act = self.act(&update.raw);
+        assert!(!matches!(act, Some(Act::PanicAtState)), "a private text");
+        Reads {
+            state: self.keeps_state,
+            records: match act {
+                Some(Act::Order(key)) => vec![key],
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    fn policy(&self, _update: &Incoming) -> RetryPolicy {
+        self.preset.policy()
     }
 
     fn handle(
@@ -103,14 +122,36 @@ impl Bot for ScriptedBot {
             .as_ref()
             .and_then(|state| state["seen"].as_u64())
             .unwrap_or(0);
-        let keeps_state = self.keeps_state;
+        let keeps_state = self.keeps_state && !matches!(act, Some(Act::LeaveState));
+        let found = match &act {
+            Some(Act::Order(key)) => context.record(key).map(|item| item.by.to_string()),
+            _ => None,
+        };
+        let conflict = context.conflict;
+        let state = context.state.clone();
         async move {
+            // So that Updates of a batch run beside one another.
+            tokio::task::yield_now().await;
             match act {
+                Some(Act::FailOnState(given)) if state.as_ref() == Some(&given) => {
+                    return Err(BotError::Permanent {
+                        code: "no_use",
+                        message: String::new(),
+                    });
+                }
+                Some(Act::Order(_)) if found.is_some() => {
+                    assert!(found.is_none_or(|by| by != "unknown"));
+                    return Ok(Outcome::of(if conflict { "conflict" } else { "known" }));
+                }
+                Some(Act::Order(key) | Act::OrderBlindly(key)) => {
+                    return Ok(Outcome::of("ordered").put(key, Expect::Absent, &json!({"n": 1})));
+                }
                 Some(Act::Give(outcome)) => return Ok(outcome),
                 Some(Act::Fail(error)) => return Err(error),
                 Some(Act::Panic) => panic!("a private text"),
                 Some(Act::Work(time)) => tokio::time::sleep(time).await,
-                Some(Act::PanicAtOnce | Act::PanicAtState) | None => {}
+                Some(Act::PanicAtOnce | Act::PanicAtState | Act::LeaveState | Act::FailOnState(_)) | None => {
+                }
             }
             let outcome = reply(chat);
             Ok(if keeps_state {

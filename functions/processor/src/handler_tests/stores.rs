@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use penstock_domain::data::{DataItem, DataKey};
 use penstock_domain::failure::Failure;
 use penstock_domain::ledger::{Fence, Record as Ledgered};
-use penstock_ports::{Commit, Commitment, Filed, PortError, TakeOver, Verdict};
+use penstock_ports::{Commit, Commitment, Filed, PortError, RunAs, Settlement, TakeOver, Verdict};
 use penstock_testkit::Fault;
 
 use super::*;
@@ -130,7 +131,7 @@ impl Inbox for Meddled {
     async fn commit(
         &self,
         subject: &Subject,
-        claim: &ClaimAs,
+        run: &RunAs,
         commit: &Commit,
         now: Timestamp,
     ) -> Result<Commitment, PortError> {
@@ -141,16 +142,16 @@ impl Inbox for Meddled {
         if let (Ok(_), Some(state)) = (left, &mut commit.state) {
             state.read_version += 1;
         }
-        self.ledger.commit(subject, claim, &commit, now).await
+        self.ledger.commit(subject, run, &commit, now).await
     }
     async fn settle(
         &self,
         subject: &Subject,
-        claim: &ClaimAs,
+        run: &RunAs,
         verdict: &Verdict,
         now: Timestamp,
-    ) -> Result<bool, PortError> {
-        Inbox::settle(&self.ledger, subject, claim, verdict, now).await
+    ) -> Result<Settlement, PortError> {
+        Inbox::settle(&self.ledger, subject, run, verdict, now).await
     }
     async fn file_dead(
         &self,
@@ -167,6 +168,9 @@ impl Inbox for Meddled {
     }
     async fn chat_state(&self, bot: BotId, chat: &str) -> Result<Option<(String, u64)>, PortError> {
         self.ledger.chat_state(bot, chat).await
+    }
+    async fn data(&self, bot: BotId, keys: &[DataKey]) -> Result<Vec<Option<DataItem>>, PortError> {
+        self.ledger.data(bot, keys).await
     }
 }
 
@@ -228,6 +232,7 @@ async fn a_slow_update_is_not_run_again_when_its_lease_could_end_meanwhile() {
         outbound,
         bot,
         draw,
+        states,
         ..
     } = meddled(4);
     bot.told(1, Act::Work(Duration::from_secs(7)));
@@ -239,6 +244,7 @@ async fn a_slow_update_is_not_run_again_when_its_lease_could_end_meanwhile() {
         bot,
         clock,
         draw,
+        states,
     };
     let response = handle(&deps, &[record(1, 5)], &PLENTY).await;
     assert_eq!(response.batch_item_failures.len(), 1);

@@ -1,49 +1,46 @@
 //! Settling a try that got no outcome: tried again later, or parked. Never runs the bot.
 
-use penstock_batch::{Verdict, growing_wait};
+use penstock_batch::Verdict;
 use penstock_bot::Bot;
+use penstock_domain::expiry::handling_life;
 use penstock_domain::failure::{Disposition, Failure};
-use penstock_domain::retry::{RetryDecision, RetryPolicy};
-use penstock_ports::{ClaimAs, Clock, Deliveries, Draw, Inbox, PortError, QueueSender, Verdict as Settled};
+use penstock_domain::retry::{GiveUp, RetryDecision, RetryPolicy};
+use penstock_ports::{
+    Clock, Deliveries, Draw, Inbox, PortError, QueueSender, RunAs, Settlement, Verdict as Settled,
+};
 
 use super::{Delivery, EXPIRED, LEASE_LOST_WAIT};
 use crate::handler::store_away;
 use crate::run_bot::RunFailure;
 
 impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Delivery<'_, I, U, O, B, C, D> {
-    pub(super) async fn fail(&self, claim: &ClaimAs, policy: &RetryPolicy, failed: &RunFailure) -> Verdict {
-        let policy = RetryPolicy {
-            max_attempts: failed
-                .max_attempts
-                .unwrap_or(policy.max_attempts)
-                .min(policy.max_attempts),
-            ..*policy
-        };
+    pub(super) async fn fail(&self, run: &RunAs, policy: &RetryPolicy, failed: &RunFailure) -> Verdict {
+        let policy = policy.at_most(failed.max_attempts);
         let now = self.deps.clock.now();
-        let failure = self.failure(failed.code, &failed.message, failed.disposition, claim);
-        match policy.decide(claim.attempt, failed.disposition, self.deps.draw.draw()) {
-            RetryDecision::RetryIn(wait) => {
-                self.settle(
-                    claim,
-                    Settled::Retry {
-                        next_at: now + wait,
-                        burned: true,
-                        failure,
-                    },
-                )
-                .await
+        let until = handling_life(self.subject.kind).map(|life| self.subject.received_at + life);
+        let draw = self.deps.draw.draw();
+        let decision = policy.decide_until(run.attempt(), failed.disposition, draw, now, until);
+        let failure = |code, message| self.failure(code, message, failed.disposition, run);
+        let verdict = match decision {
+            RetryDecision::RetryIn(wait) => Settled::Retry {
+                next_at: now + wait,
+                failure: failure(failed.code, &failed.message),
+            },
+            RetryDecision::GiveUp(GiveUp::Expired) => Settled::Dead {
+                raw: self.envelope.update.to_owned(),
+                failure: failure(
+                    EXPIRED,
+                    &format!("the next try would come too late; this one: {}", failed.code),
+                ),
+            },
+            RetryDecision::GiveUp(GiveUp::Permanent | GiveUp::Exhausted | GiveUp::Ambiguous) => {
+                Settled::Dead {
+                    raw: self.envelope.update.to_owned(),
+                    failure: failure(failed.code, &failed.message),
+                }
             }
-            RetryDecision::GiveUp(_) => {
-                self.settle(
-                    claim,
-                    Settled::Dead {
-                        raw: self.envelope.update.to_owned(),
-                        failure,
-                    },
-                )
-                .await
-            }
-        }
+        };
+        self.settle(run, verdict).await
     }
 
     pub(super) fn failure(
@@ -51,60 +48,66 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Deliver
         code: &str,
         message: &str,
         disposition: Disposition,
-        claim: &ClaimAs,
+        run: &RunAs,
     ) -> Failure {
-        Failure::new(code, message, disposition, claim.attempt, self.deps.clock.now())
+        Failure::new(code, message, disposition, run.attempt(), self.deps.clock.now())
     }
 
     /// A store was away after the claim: the try is given back, since the bot had no part in it. If that cannot be
-    /// written either, the lease ends by itself and the try stays burned.
-    pub(super) async fn give_back(&self, claim: &ClaimAs, error: &PortError) -> Verdict {
-        let failure = self.failure("store_away", &error.to_string(), Disposition::Transient, claim);
-        let next_at = self.deps.clock.now() + growing_wait(self.record.receive_count);
-        let verdict = Settled::Retry {
-            next_at,
-            burned: false,
-            failure,
-        };
-        self.settle(claim, verdict).await
+    /// written either, the lease ends by itself and the try stays burned. Without a claim nothing was burned.
+    pub(super) async fn give_back(&self, run: &RunAs, error: &PortError) -> Verdict {
+        if matches!(run, RunAs::Unclaimed(_)) {
+            return store_away(self.deps, self.record, error);
+        }
+        let failure = self.failure("store_away", &error.to_string(), Disposition::Transient, run);
+        let next_at = self.deps.clock.now() + self.growing_wait();
+        self.settle(run, Settled::Defer { next_at, failure }).await
     }
 
-    pub(super) async fn settle(&self, claim: &ClaimAs, verdict: Settled) -> Verdict {
+    pub(super) async fn settle(&self, run: &RunAs, verdict: Settled) -> Verdict {
         let now = self.deps.clock.now();
-        let (failure, comes_back) = match &verdict {
-            Settled::Retry { next_at, failure, .. } => (failure, Some(next_at.since(now))),
-            Settled::Dead { failure, .. } => (failure, None),
-        };
+        match self.deps.inbox.settle(&self.subject, run, &verdict, now).await {
+            Ok(Settlement::Settled) => {
+                self.tell(&verdict);
+                match &verdict {
+                    Settled::Retry { next_at, .. } | Settled::Defer { next_at, .. } => {
+                        Verdict::ComeBackIn(next_at.since(now))
+                    }
+                    Settled::Dead { .. } => Verdict::Done,
+                }
+            }
+            Ok(Settlement::LeaseLost) => Verdict::ComeBackIn(LEASE_LOST_WAIT),
+            Ok(Settlement::Refused(refusal, record)) => self.found_a_record(&refusal, &record).await,
+            Err(error) => store_away(self.deps, self.record, &error),
+        }
+    }
+
+    /// One line for each settled failure: an error only where a person has to act.
+    fn tell(&self, verdict: &Settled) {
         let trace_id = &self.subject.trace_id;
-        match self.deps.inbox.settle(&self.subject, claim, &verdict, now).await {
-            Ok(true) => match comes_back {
-                Some(wait) => {
-                    let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-                    tracing::warn!(
-                        trace_id,
-                        code = failure.code,
-                        attempt = failure.attempt,
-                        wait_ms,
-                        "failed: tried again"
-                    );
-                    Verdict::ComeBackIn(wait)
-                }
-                None if failure.code == EXPIRED => {
-                    tracing::info!(
-                        trace_id,
-                        code = failure.code,
-                        kind = self.subject.kind.name(),
-                        "parked: nobody waits for it"
-                    );
-                    Verdict::Done
-                }
-                None => {
-                    tracing::error!(trace_id, code = failure.code, attempt = failure.attempt, key = %self.subject.key, "dead letter");
-                    Verdict::Done
-                }
-            },
-            Ok(false) => Verdict::ComeBackIn(LEASE_LOST_WAIT),
-            Err(error) => store_away(self.record, &error),
+        match verdict {
+            Settled::Retry { next_at, failure } => tracing::warn!(
+                trace_id,
+                code = failure.code,
+                attempt = failure.attempt,
+                wait_ms = next_at.millis_since(failure.at),
+                "failed: tried again"
+            ),
+            Settled::Defer { next_at, failure } => tracing::warn!(
+                trace_id,
+                code = failure.code,
+                wait_ms = next_at.millis_since(failure.at),
+                "deferred: the try does not count"
+            ),
+            Settled::Dead { failure, .. } if failure.code == EXPIRED => tracing::info!(
+                trace_id,
+                code = failure.code,
+                kind = self.subject.kind.name(),
+                "parked: nobody waits for it"
+            ),
+            Settled::Dead { failure, .. } => {
+                tracing::error!(trace_id, code = failure.code, attempt = failure.attempt, key = %self.subject.key, "dead letter");
+            }
         }
     }
 }

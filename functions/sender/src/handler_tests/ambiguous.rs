@@ -21,6 +21,7 @@ async fn dies_with(world: &World, record: &Record) {
         redrive: 0,
         resend: 0,
         previous: outbound.previous,
+        refers_to: None,
         now,
         lease_until: now + crate::limits::LEASE,
     };

@@ -123,10 +123,8 @@ async fn a_chat_that_has_to_wait_holds_up_no_other() {
 async fn what_is_not_to_be_sent_yet_waits_unclaimed() {
     let world = world();
     let record = one(&world, 1, say(5, 1)).await;
-    let later = Outbound {
-        not_before: Some(START + Duration::from_secs(90)),
-        ..Outbound::read(&record.body).unwrap()
-    };
+    let mut later = Outbound::read(&record.body).unwrap();
+    later.call.not_before = Some(START + Duration::from_secs(90));
     let record = Record {
         body: later.write().unwrap(),
         ..record

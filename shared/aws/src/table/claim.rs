@@ -7,7 +7,7 @@
 //! ```
 
 use aws_sdk_dynamodb::types::ReturnValue;
-use penstock_domain::ledger::{ClaimRequest, Fence, LEASE_MARGIN, Owner, Refusal, judge_refusal};
+use penstock_domain::ledger::{ClaimRequest, Fence, LEASE_MARGIN, Owner, Record, Refusal, judge_refusal};
 use penstock_ports::{Claim, ClaimAs, PortError, Subject, TakeOver};
 
 use super::expression::{Write, Written};
@@ -15,9 +15,9 @@ use super::{ITEM_VERSION, Item, Ledger, item, read_record, update_pk};
 use crate::hooks::point;
 
 /// What every claim sets. The subject is written each time: the first claim makes the record.
-const SUBJECT: &str = "#v = :v, #key = :key, #bot_id = :bot_id, #update_id = :update_id, #kind = :kind, \
-                       #group = :group, #received_at = :received_at, #trace_id = :trace_id, #redrive = :redrive, \
-                       #digest = :digest, #expires_at = :expires_at";
+pub(crate) const IDENTITY: &str = "#v = :v, #key = :key, #bot_id = :bot_id, #update_id = :update_id, #kind = :kind, \
+                                   #group = :group, #received_at = :received_at, #trace_id = :trace_id, \
+                                   #redrive = :redrive, #digest = :digest";
 /// What a commit leaves, and a new life removes.
 pub(crate) const OUTCOME: &str = "#intents, #result, #done_at";
 const LEASE: &str = "#state = :processing, #owner = :owner, #lease_until = :lease_until";
@@ -70,7 +70,7 @@ impl Ledger {
             .text("retrying", "retrying")
             .text("deferred", "deferred")
             .update(&format!(
-                "SET {SUBJECT}, {LEASE}, #fence = if_not_exists(#fence, :zero) + :one, \
+                "SET {IDENTITY}, #expires_at = :expires_at, {LEASE}, #fence = if_not_exists(#fence, :zero) + :one, \
                  #attempts = if_not_exists(#attempts, :zero) + :one, #open = if_not_exists(#open, :zero) \
                  REMOVE #attn_pk, #attn_sk, #next_at"
             ))
@@ -92,16 +92,54 @@ impl Ledger {
         if record.expires_at < request.now.as_millis().div_euclid(1000) {
             return self.claim_expired(subject, request, record.fence).await;
         }
+        self.refused_claim(OPERATION, request, record).await
+    }
+
+    /// What a refused claim comes to.
+    async fn refused_claim(
+        &self,
+        operation: &'static str,
+        request: &ClaimRequest,
+        record: Record,
+    ) -> Result<Claim, PortError> {
         let refusal = judge_refusal(&record, request);
-        if let Refusal::Mine { attempts, fence } = refusal {
-            let owner = request.owner.clone();
-            return Ok(Claim::Acquired(ClaimAs {
-                owner,
-                fence,
-                attempt: attempts,
-            }));
+        match refusal {
+            Refusal::Mine { attempts, fence } => {
+                return Ok(Claim::Acquired(ClaimAs {
+                    owner: request.owner.clone(),
+                    fence,
+                    attempt: attempts,
+                }));
+            }
+            Refusal::ReusedId => self.keep_for_reuse(&record, request).await?,
+            Refusal::Superseded
+            | Refusal::Done
+            | Refusal::Dead
+            | Refusal::HeldUntil(_)
+            | Refusal::Suspect { .. } => {}
         }
+        let record = self.completed(operation, record).await?;
         Ok(Claim::Refused(refusal, Box::new(record)))
+    }
+
+    /// Another Update under the same id goes by a suffixed key as long as this record stands: so it must stand at least
+    /// as long as that one may be open.
+    async fn keep_for_reuse(&self, record: &Record, request: &ClaimRequest) -> Result<(), PortError> {
+        let expires_at = self.retention.expires_at(1, request.now);
+        if record.expires_at >= expires_at {
+            return Ok(());
+        }
+        let write = Write::to(update_pk(&record.key), "LEDGER")
+            .number("expires_at", expires_at)
+            .number("seen", record.fence.0)
+            .update("SET #expires_at = :expires_at")
+            .condition("#fence = :seen AND #expires_at < :expires_at");
+        point("ledger.keep_for_reuse.before");
+        // Refused: it moved on meanwhile, and its own write set a life.
+        self.write("ledger.keep_for_reuse", write, ReturnValue::None)
+            .await?;
+        point("ledger.keep_for_reuse.after");
+        Ok(())
     }
 
     /// The record outlived its life but not yet the table's cleaning: begin anew. The fence never goes down.
@@ -118,7 +156,7 @@ impl Ledger {
             .number("seen", seen.0)
             .number("now_s", request.now.as_millis().div_euclid(1000))
             .update(&format!(
-                "SET {SUBJECT}, {LEASE}, #fence = #fence + :one, #attempts = :one, #open = :zero \
+                "SET {IDENTITY}, #expires_at = :expires_at, {LEASE}, #fence = #fence + :one, #attempts = :one, #open = :zero \
                  REMOVE #attn_pk, #attn_sk, #next_at, #tries, #raw, #raw_rows, #raw_set, #dead_at, {OUTCOME}"
             ))
             .condition("#expires_at < :now_s AND #fence = :seen");
@@ -129,14 +167,7 @@ impl Ledger {
             Written::Applied(updated) => acquired(OPERATION, &request.owner, &updated).map(Claim::Acquired),
             Written::Refused(Some(existing)) => {
                 let record = read_record(OPERATION, &existing)?;
-                match judge_refusal(&record, request) {
-                    Refusal::Mine { attempts, fence } => Ok(Claim::Acquired(ClaimAs {
-                        owner: request.owner.clone(),
-                        fence,
-                        attempt: attempts,
-                    })),
-                    refusal => Ok(Claim::Refused(refusal, Box::new(record))),
-                }
+                self.refused_claim(OPERATION, request, record).await
             }
             Written::Refused(None) => Err(PortError::Unavailable {
                 operation: OPERATION,
@@ -157,7 +188,7 @@ impl Ledger {
             .number("seen", seen.0)
             .number("dead_since", (request.now - LEASE_MARGIN).as_millis())
             .update(&format!(
-                "SET {SUBJECT}, {LEASE}, #fence = #fence + :one, #attempts = #attempts + :one \
+                "SET {IDENTITY}, #expires_at = :expires_at, {LEASE}, #fence = #fence + :one, #attempts = #attempts + :one \
                  REMOVE #attn_pk, #attn_sk, #next_at"
             ))
             .condition("#state = :processing AND #fence = :seen AND #lease_until < :dead_since AND #redrive = :redrive");

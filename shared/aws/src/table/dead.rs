@@ -9,7 +9,8 @@ use penstock_ports::{Filed, PortError, Subject};
 use super::claim::{OUTCOME, subject_values};
 use super::expression::{Write, Written};
 use super::raw::StoredRaw;
-use super::tries::TRY;
+use super::settling::Settling;
+use super::tries::{FIRST_TRY, TRY};
 use super::{Ledger, attention_pk, attention_sk, read_record, update_pk};
 use crate::hooks::point;
 
@@ -68,18 +69,24 @@ fn dead_values(
     }
 }
 
-/// Completes a claimed write so that it parks the Update.
+/// Completes a settling write so that it parks the Update.
 pub(crate) fn kill(
-    write: Write,
+    settling: Settling,
     subject: &Subject,
     stored: &StoredRaw,
     failure: &Failure,
-    expires_at: i64,
     now: Timestamp,
 ) -> Write {
+    let Settling { write, set, is_first } = settling;
     let (write, raw) = dead_values(write, subject, stored, failure, now);
-    write.number("expires_at", expires_at).update(&format!(
-        "SET {DEAD}, {TRY}, {} REMOVE #lease_until, #next_at, {}",
+    if is_first {
+        return write.update(&format!(
+            "SET {DEAD}, {FIRST_TRY}, #open = :zero, {}{set} REMOVE #lease_until, #next_at, {OUTCOME}, {}",
+            raw.set, raw.removed
+        ));
+    }
+    write.update(&format!(
+        "SET {DEAD}, {TRY}, {}{set} REMOVE #lease_until, #next_at, {}",
         raw.set, raw.removed
     ))
 }
@@ -144,7 +151,7 @@ impl Letter<'_> {
         write
             .number("seen", seen.0)
             .update(&format!(
-                "SET {DEAD}, #tries = list_append(:none, :try), {}, {LETTER}, #fence = #fence + :one, \
+                "SET {DEAD}, {FIRST_TRY}, {}, {LETTER}, #fence = #fence + :one, \
                  #attempts = :zero, #open = :zero REMOVE #owner, #lease_until, #next_at, {OUTCOME}, {}{digest}",
                 raw.set, raw.removed
             ))
@@ -175,10 +182,21 @@ impl Ledger {
             return Ok(Filed::Dead);
         };
         if record.expires_at >= now.as_millis().div_euclid(1000) {
-            return Ok(refused(record, redrive, now));
+            return Ok(refused(
+                self.completed("ledger.file_dead", record).await?,
+                redrive,
+                now,
+            ));
         }
         let again = self.file(&letter, letter.over_expired(record.fence)).await?;
-        Ok(again.map_or(Filed::Dead, |record| refused(record, redrive, now)))
+        match again {
+            None => Ok(Filed::Dead),
+            Some(record) => Ok(refused(
+                self.completed("ledger.file_dead", record).await?,
+                redrive,
+                now,
+            )),
+        }
     }
 
     /// The record that refused it, if one did.

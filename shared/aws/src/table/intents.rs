@@ -53,7 +53,7 @@ impl Ledger {
         point("ledger.start_intent.before");
         // What a person has sent again stays in the index until now.
         let is_resent = claim.resend > 0;
-        let returned = if is_resent {
+        let returned = if is_resent || claim.refers_to.is_some() {
             ReturnValue::AllNew
         } else {
             ReturnValue::UpdatedNew
@@ -65,14 +65,20 @@ impl Ledger {
                 if is_resent {
                     self.leave_attention(key, &updated).await?;
                 }
-                let attempt = item::map(&updated, "intents")
-                    .and_then(|intents| item::map(intents, &claim.n.to_string()))
+                let intent = |n: u8| {
+                    item::map(&updated, "intents").and_then(|intents| item::map(intents, &n.to_string()))
+                };
+                let attempt = intent(claim.n)
                     .and_then(|intent| item::number(intent, "attempts"))
                     .ok_or(PortError::Unreadable {
                         operation: OPERATION,
                         what: "attempts",
                     })?;
-                Ok(IntentStart::Acquired { attempt })
+                let target = claim.refers_to.and_then(intent);
+                Ok(IntentStart::Acquired {
+                    attempt,
+                    message_id: target.and_then(|target| item::number(target, "message_id")),
+                })
             }
             Written::Refused(existing) => {
                 let record = existing
@@ -81,7 +87,10 @@ impl Ledger {
                 let live =
                     record.filter(|record| record.expires_at >= claim.now.as_millis().div_euclid(1000));
                 Ok(match judge_refusal(live.as_ref(), claim) {
-                    IntentRefusal::Mine { attempts } => IntentStart::Acquired { attempt: attempts },
+                    IntentRefusal::Mine { attempts, message_id } => IntentStart::Acquired {
+                        attempt: attempts,
+                        message_id,
+                    },
                     refusal => IntentStart::Refused(refusal),
                 })
             }

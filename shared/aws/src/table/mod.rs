@@ -4,26 +4,32 @@
 mod attention;
 mod claim;
 mod commit;
+mod data;
 mod dead;
 mod expression;
 mod gate;
+mod intent_rows;
 mod intents;
 mod item;
 mod raw;
 mod record;
+mod settle;
+mod settling;
+mod transact;
 mod tries;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use penstock_domain::data::{DataItem, DataKey};
 use penstock_domain::failure::Failure;
 use penstock_domain::ids::{BotId, LedgerKey};
 use penstock_domain::ledger::{ClaimRequest, Fence, Record, Retention};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{
-    Claim, ClaimAs, Commit, Commitment, Filed, Inbox, IntentSettlement, IntentStart, Outbox, PortError,
-    Subject, TakeOver, Verdict,
+    Claim, Commit, Commitment, Filed, Inbox, IntentSettlement, IntentStart, Outbox, PortError, RunAs,
+    Settlement, Subject, TakeOver, Verdict,
 };
 
 use crate::error::port_error;
@@ -57,7 +63,12 @@ impl Ledger {
         }
     }
 
-    async fn get(&self, operation: &'static str, pk: String, sk: &str) -> Result<Option<Item>, PortError> {
+    pub(crate) async fn get(
+        &self,
+        operation: &'static str,
+        pk: String,
+        sk: &str,
+    ) -> Result<Option<Item>, PortError> {
         point("ledger.get.before");
         let answer = self
             .client
@@ -106,21 +117,21 @@ impl Inbox for Ledger {
     async fn commit(
         &self,
         subject: &Subject,
-        claim: &ClaimAs,
+        run: &RunAs,
         commit: &Commit,
         now: Timestamp,
     ) -> Result<Commitment, PortError> {
-        self.commit_outcome(subject, claim, commit, now).await
+        self.commit_outcome(subject, run, commit, now).await
     }
 
     async fn settle(
         &self,
         subject: &Subject,
-        claim: &ClaimAs,
+        run: &RunAs,
         verdict: &Verdict,
         now: Timestamp,
-    ) -> Result<bool, PortError> {
-        self.settle_verdict(subject, claim, verdict, now).await
+    ) -> Result<Settlement, PortError> {
+        self.settle_verdict(subject, run, verdict, now).await
     }
 
     async fn file_dead(
@@ -136,7 +147,13 @@ impl Inbox for Ledger {
 
     async fn read(&self, key: &LedgerKey) -> Result<Option<Record>, PortError> {
         let item = self.get("ledger.read", update_pk(key), "LEDGER").await?;
-        item.map(|item| read_record("ledger.read", &item)).transpose()
+        match item {
+            None => Ok(None),
+            Some(item) => {
+                let record = read_record("ledger.read", &item)?;
+                self.completed("ledger.read", record).await.map(Some)
+            }
+        }
     }
 
     async fn chat_state(&self, bot: BotId, chat: &str) -> Result<Option<(String, u64)>, PortError> {
@@ -153,6 +170,10 @@ impl Inbox for Ledger {
             .to_owned();
         let version = item::number(&item, "version").ok_or_else(|| unreadable("version"))?;
         Ok(Some((state, version)))
+    }
+
+    async fn data(&self, bot: BotId, keys: &[DataKey]) -> Result<Vec<Option<DataItem>>, PortError> {
+        self.data_items(bot, keys).await
     }
 }
 

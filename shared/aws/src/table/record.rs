@@ -41,6 +41,7 @@ pub fn read_record(operation: &'static str, stored: &Item) -> Result<Record, Por
             .filter_map(read_failure)
             .collect(),
         intents,
+        result: item::text(stored, "result").map(str::to_owned),
         expires_at: item::number(stored, "expires_at").ok_or_else(|| need("expires_at"))?,
     })
 }
@@ -81,12 +82,11 @@ fn read_failure(entry: &Item) -> Option<Failure> {
     })
 }
 
-/// An intent as it is first stored.
-pub(crate) fn write_intent(intent: &Intent) -> AttributeValue {
+/// An intent as it is first stored; without parameters if they stand in a row.
+pub(crate) fn write_intent(intent: &Intent, params: Option<AttributeValue>) -> AttributeValue {
     let mut entry = item::m([
         ("state", item::s(IntentState::Intended.name())),
         ("method", item::s(&intent.call.method)),
-        ("params", raw::pack(&intent.call.params)),
         ("group", item::s(&intent.group.0)),
         ("on_unknown", item::s(on_unknown(intent.call.on_unknown))),
         ("resend", item::n(0)),
@@ -97,9 +97,10 @@ pub(crate) fn write_intent(intent: &Intent) -> AttributeValue {
             entry.insert(name.to_owned(), value);
         }
     };
+    optional("params", params);
     optional("previous", intent.previous.map(item::n));
-    optional("not_before", intent.not_before.map(item::n));
-    optional("refers_to", intent.refers_to.map(item::n));
+    optional("not_before", intent.call.not_before.map(item::n));
+    optional("refers_to", intent.call.refers_to.map(item::n));
     AttributeValue::M(entry)
 }
 
@@ -117,16 +118,20 @@ fn read_intent(n: &str, value: &AttributeValue) -> Option<IntentRecord> {
             n: n.parse().ok()?,
             call: Call {
                 method: item::text(entry, "method")?.to_owned(),
-                params: entry.get("params").and_then(raw::unpack)?,
+                // Absent: in a row. Empty is no JSON object, so it cannot be meant.
+                params: match entry.get("params") {
+                    Some(params) => raw::unpack(params)?,
+                    None => String::new(),
+                },
                 on_unknown: match item::text(entry, "on_unknown") {
                     Some("resend_once") => OnUnknown::ResendOnce,
                     Some(_) | None => OnUnknown::Hold,
                 },
+                not_before: time(entry, "not_before"),
+                refers_to: item::number(entry, "refers_to"),
             },
             group: MessageGroupId(item::text(entry, "group")?.to_owned()),
             previous: item::number(entry, "previous"),
-            not_before: time(entry, "not_before"),
-            refers_to: item::number(entry, "refers_to"),
         },
         state: item::text(entry, "state").and_then(IntentState::from_name)?,
         resend: item::number(entry, "resend").unwrap_or(0),

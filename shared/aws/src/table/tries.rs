@@ -14,6 +14,9 @@ use crate::hooks::point;
 /// Appends the failure of [`Write::with_try`].
 pub(crate) const TRY: &str = "#tries = list_append(if_not_exists(#tries, :none), :try)";
 
+/// Begins the history anew with it.
+pub(crate) const FIRST_TRY: &str = "#tries = list_append(:none, :try)";
+
 impl Write {
     /// The values of [`TRY`].
     pub(crate) fn with_try(self, failure: &Failure) -> Self {

@@ -88,7 +88,6 @@ pub async fn a_reused_id_with_another_digest_is_told_apart<W: World>(world: &W) 
     let claim = case.acquire("worker", START).await;
     let retry = penstock_ports::Verdict::Retry {
         next_at: START,
-        burned: true,
         failure: failure("away", 1, START),
     };
     assert!(case.settle(&claim, &retry, START).await);

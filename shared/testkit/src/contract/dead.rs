@@ -120,7 +120,6 @@ pub async fn a_letter_whose_update_waits_is_filed<W: World>(world: &W) {
     let claim = case.acquire("worker", START).await;
     let retry = Verdict::Retry {
         next_at: START + DAY,
-        burned: true,
         failure: failure("away", 1, START),
     };
     assert!(case.settle(&claim, &retry, START).await);

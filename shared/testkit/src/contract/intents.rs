@@ -9,12 +9,13 @@ use penstock_ports::{Commit, Commitment, IntentStart, Outbox as _, SettleAs};
 
 use super::{
     Case, DAY, LEASE, LEASE_AND_MARGIN, MILLISECOND, START, World, failure, group_of, request, sent, start,
+    started,
 };
 
 async fn refused<W: World>(case: &Case<'_, W>, claim: &IntentClaim) -> IntentRefusal {
     match case.start(claim).await {
         IntentStart::Refused(refusal) => refusal,
-        IntentStart::Acquired { attempt } => panic!("it was started, as attempt {attempt}"),
+        IntentStart::Acquired { attempt, .. } => panic!("it was started, as attempt {attempt}"),
     }
 }
 
@@ -102,6 +103,7 @@ pub async fn an_intent_of_another_chat_does_not_wait<W: World>(world: &W) {
     let commit = Commit {
         intents,
         state: None,
+        writes: Vec::new(),
         result: String::new(),
     };
     assert_eq!(case.commit(&claim, &commit, START).await, Commitment::Done);
@@ -110,7 +112,7 @@ pub async fn an_intent_of_another_chat_does_not_wait<W: World>(world: &W) {
         previous: None,
         ..start(1, "sender", START)
     };
-    assert_eq!(case.start(&other).await, IntentStart::Acquired { attempt: 1 });
+    assert_eq!(case.start(&other).await, started(1));
 }
 
 /// Its Update was redriven: the newer copy counts.
@@ -126,6 +128,7 @@ pub async fn a_copy_of_an_earlier_generation_is_settled<W: World>(world: &W) {
     let commit = Commit {
         intents: case.sends(1),
         state: None,
+        writes: Vec::new(),
         result: String::new(),
     };
     assert_eq!(case.commit(&claim, &commit, START).await, Commitment::Done);
@@ -137,7 +140,7 @@ pub async fn a_copy_of_an_earlier_generation_is_settled<W: World>(world: &W) {
         redrive: 1,
         ..start(0, "sender", START)
     };
-    assert_eq!(case.start(&current).await, IntentStart::Acquired { attempt: 1 });
+    assert_eq!(case.start(&current).await, started(1));
 }
 
 /// Neither its record nor its number may be missing.
@@ -366,5 +369,27 @@ pub async fn a_repeated_settle_is_a_success_and_is_counted_once<W: World>(world:
     for _ in 0..2 {
         assert!(case.end(1, Some("sender"), retry.clone(), START).await);
         assert_eq!(case.record().await.intents[1].attempts, 0);
+    }
+}
+
+/// An edit of a message that the same outcome sends learns its id when it is begun, from a repeat of its claim, too.
+pub async fn an_intent_that_refers_to_another_is_given_its_message<W: World>(world: &W) {
+    let case = Case::done(world, 2).await;
+    case.begin(0, "sender", START).await;
+    let edit = IntentClaim {
+        refers_to: Some(0),
+        ..start(1, "editor", START)
+    };
+    assert_eq!(
+        case.start(&edit).await,
+        IntentStart::Refused(IntentRefusal::BehindPrevious)
+    );
+    assert!(case.end(0, Some("sender"), sent(77), START).await);
+    for _ in 0..2 {
+        let begun = IntentStart::Acquired {
+            attempt: 1,
+            message_id: Some(77),
+        };
+        assert_eq!(case.start(&edit).await, begun);
     }
 }

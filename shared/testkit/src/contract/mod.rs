@@ -6,19 +6,21 @@ pub mod dead;
 pub mod gates;
 pub mod intents;
 pub mod outcome;
+pub mod records;
+pub mod unclaimed;
 pub mod unknown;
 
 use std::time::Duration;
 
 use penstock_domain::failure::{Disposition, Failure};
 use penstock_domain::ids::{BotId, LedgerKey, MessageGroupId, Scope, UpdateDigest, UpdateId, trace_id};
-use penstock_domain::intent::{Call, Intent, IntentClaim, IntentState, OnUnknown, plan};
+use penstock_domain::intent::{Call, Intent, IntentClaim, IntentState, plan};
 use penstock_domain::kind::UpdateKind;
 use penstock_domain::ledger::{ClaimRequest, Owner, Record, Refusal, Retention, State};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{
-    Claim, ClaimAs, Commit, Commitment, Inbox, IntentSettlement, IntentStart, Outbox, SettleAs, StateWrite,
-    Subject, TakeOver, Verdict,
+    Claim, ClaimAs, Commit, Commitment, Inbox, IntentSettlement, IntentStart, Outbox, RunAs, SettleAs,
+    Settlement, StateWrite, Subject, TakeOver, Verdict,
 };
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -98,6 +100,7 @@ impl<'w, W: World> Case<'w, W> {
         let commit = Commit {
             intents: case.sends(sends),
             state: None,
+            writes: Vec::new(),
             result: "ok".to_owned(),
         };
         assert_eq!(case.commit(&claim, &commit, START).await, Commitment::Done);
@@ -125,11 +128,7 @@ impl<'w, W: World> Case<'w, W> {
     }
 
     fn sends(&self, count: usize) -> Vec<Intent> {
-        let call = |n: usize| Call {
-            method: "sendMessage".to_owned(),
-            params: format!(r#"{{"chat_id":1001,"text":"part {n}"}}"#),
-            on_unknown: OnUnknown::Hold,
-        };
+        let call = |n: usize| Call::new("sendMessage", format!(r#"{{"chat_id":1001,"text":"part {n}"}}"#));
         plan(self.subject.bot_id, (0..count).map(call).collect()).expect("the calls are valid")
     }
 
@@ -166,14 +165,24 @@ impl<'w, W: World> Case<'w, W> {
     }
 
     async fn commit(&self, claim: &ClaimAs, commit: &Commit, now: Timestamp) -> Commitment {
+        self.commit_run(&RunAs::Claimed(claim.clone()), commit, now).await
+    }
+
+    async fn commit_run(&self, run: &RunAs, commit: &Commit, now: Timestamp) -> Commitment {
         self.ledger()
-            .commit(&self.subject, claim, commit, now)
+            .commit(&self.subject, run, commit, now)
             .await
             .expect("commit answers")
     }
 
+    /// Whether it was settled.
     async fn settle(&self, claim: &ClaimAs, verdict: &Verdict, now: Timestamp) -> bool {
-        Inbox::settle(self.ledger(), &self.subject, claim, verdict, now)
+        let run = RunAs::Claimed(claim.clone());
+        self.settle_run(&run, verdict, now).await == Settlement::Settled
+    }
+
+    async fn settle_run(&self, run: &RunAs, verdict: &Verdict, now: Timestamp) -> Settlement {
+        Inbox::settle(self.ledger(), &self.subject, run, verdict, now)
             .await
             .expect("settle answers")
     }
@@ -200,7 +209,7 @@ impl<'w, W: World> Case<'w, W> {
     /// Claims intent `n` of a line of sends.
     async fn begin(&self, n: u8, owner: &str, now: Timestamp) -> u32 {
         match self.start(&start(n, owner, now)).await {
-            IntentStart::Acquired { attempt } => attempt,
+            IntentStart::Acquired { attempt, .. } => attempt,
             IntentStart::Refused(refusal) => panic!("intent {n} was refused: {refusal:?}"),
         }
     }
@@ -248,8 +257,17 @@ fn start(n: u8, owner: &str, now: Timestamp) -> IntentClaim {
         redrive: 0,
         resend: 0,
         previous: n.checked_sub(1),
+        refers_to: None,
         now,
         lease_until: now + LEASE,
+    }
+}
+
+/// It was begun, and refers to no message.
+fn started(attempt: u32) -> IntentStart {
+    IntentStart::Acquired {
+        attempt,
+        message_id: None,
     }
 }
 
@@ -267,6 +285,7 @@ fn plain(state: Option<StateWrite>) -> Commit {
     Commit {
         intents: Vec::new(),
         state,
+        writes: Vec::new(),
         result: "ok".to_owned(),
     }
 }
@@ -310,6 +329,23 @@ macro_rules! contract_tests {
                 failures_are_read_back_as_they_were
                 only_the_latest_tries_are_kept
                 a_long_intent_is_read_back_as_it_was;
+            unclaimed: an_unclaimed_outcome_makes_the_record
+                a_repeated_unclaimed_write_is_a_success
+                an_unclaimed_retry_makes_the_record_with_one_try
+                an_unclaimed_kill_makes_a_dead_letter
+                an_unclaimed_deferral_leaves_no_record
+                an_unclaimed_write_over_a_record_changes_nothing_and_is_told_why
+                an_unclaimed_write_under_a_reused_id_is_told_so
+                an_unclaimed_write_over_an_expired_record_begins_anew
+                of_many_unclaimed_outcomes_one_is_written;
+            records: a_record_is_made_once_and_names_the_update_that_made_it
+                a_write_that_finds_something_else_keeps_the_whole_outcome_out
+                a_record_changes_only_under_the_version_that_was_read
+                a_record_can_be_asked_for_without_being_changed
+                a_late_workers_records_are_not_written
+                records_are_read_in_the_order_they_were_asked_for
+                a_deferral_gives_the_try_back
+                an_intent_that_is_too_big_for_the_record_is_read_back_whole;
             dead: a_small_body_is_kept_with_the_dead_update
                 a_body_of_twenty_kilobytes_is_kept_with_the_dead_update
                 a_big_incompressible_body_is_kept_with_the_dead_update
@@ -340,7 +376,8 @@ macro_rules! contract_tests {
                 a_failed_intent_is_closed_with_its_failure
                 a_stranger_cannot_settle
                 a_worker_may_settle_after_its_lease_while_nobody_took_it
-                a_repeated_settle_is_a_success_and_is_counted_once;
+                a_repeated_settle_is_a_success_and_is_counted_once
+                an_intent_that_refers_to_another_is_given_its_message;
             unknown: an_unknown_intent_is_indexed_and_keeps_the_record_alive
                 a_late_confirmation_settles_an_unknown_intent
                 a_late_failure_does_not_settle_an_unknown_intent

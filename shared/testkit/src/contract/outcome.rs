@@ -28,7 +28,6 @@ async fn stored_state<W: World>(case: &Case<'_, W>) -> Option<(String, u64)> {
 fn retry(next_at: Timestamp, attempt: u32, at: Timestamp) -> Verdict {
     Verdict::Retry {
         next_at,
-        burned: true,
         failure: failure("away", attempt, at),
     }
 }
@@ -99,6 +98,7 @@ pub async fn an_outcome_and_its_chat_state_land_together<W: World>(world: &W) {
     let commit = Commit {
         intents: case.sends(1),
         state: state(0, r#"{"step":1}"#),
+        writes: Vec::new(),
         result: "ok".to_owned(),
     };
     assert_eq!(case.commit(&claim, &commit, START).await, Commitment::Done);
@@ -152,6 +152,7 @@ pub async fn a_repeated_commit_is_done<W: World>(world: &W) {
     let commit = Commit {
         intents: case.sends(2),
         state: None,
+        writes: Vec::new(),
         result: "ok".to_owned(),
     };
     assert_eq!(case.commit(&claim, &commit, START).await, Commitment::Done);
@@ -171,6 +172,7 @@ pub async fn a_repeated_commit_with_chat_state_is_done<W: World>(world: &W) {
     let commit = Commit {
         intents: case.sends(1),
         state: state(0, "{}"),
+        writes: Vec::new(),
         result: "ok".to_owned(),
     };
     assert_eq!(case.commit(&claim, &commit, START).await, Commitment::Done);
@@ -329,7 +331,6 @@ pub async fn failures_are_read_back_as_they_were<W: World>(world: &W) {
         let failure = Failure::new("code", "text with \u{1F600} and \"quotes\"\n", class, n, START);
         let verdict = Verdict::Retry {
             next_at: START,
-            burned: true,
             failure: failure.clone(),
         };
         assert!(case.settle(&claim, &verdict, START).await);
@@ -388,17 +389,18 @@ pub async fn only_the_latest_tries_are_kept<W: World>(world: &W) {
 /// Long enough to be compressed, with every optional member.
 pub async fn a_long_intent_is_read_back_as_it_was<W: World>(world: &W) {
     let case = Case::new(world);
+    let params = format!(r#"{{"chat_id":1001,"text":"{}\ud83d"}}"#, "é".repeat(10_000));
     let call = Call {
-        method: "sendMessage".to_owned(),
-        params: format!(r#"{{"chat_id":1001,"text":"{}\ud83d"}}"#, "é".repeat(10_000)),
         on_unknown: OnUnknown::ResendOnce,
+        ..Call::new("sendMessage", params)
     };
     let mut intents = plan(case.subject.bot_id, vec![call.clone(), call]).expect("the calls are valid");
-    (intents[1].not_before, intents[1].refers_to) = (Some(START), Some(0));
+    (intents[1].call.not_before, intents[1].call.refers_to) = (Some(START), Some(0));
     let claim = case.acquire("worker", START).await;
     let commit = Commit {
         intents: intents.clone(),
         state: None,
+        writes: Vec::new(),
         result: String::new(),
     };
     assert_eq!(case.commit(&claim, &commit, START).await, Commitment::Done);

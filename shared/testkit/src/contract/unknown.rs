@@ -3,7 +3,7 @@
 use penstock_domain::intent::{IntentClaim, IntentRefusal, IntentState};
 use penstock_ports::{IntentStart, SettleAs};
 
-use super::{Case, DAY, LEASE_AND_MARGIN, MILLISECOND, START, World, failure, sent, start};
+use super::{Case, DAY, LEASE_AND_MARGIN, MILLISECOND, START, World, failure, sent, start, started};
 
 fn lost() -> SettleAs {
     SettleAs::Unknown {
@@ -147,7 +147,7 @@ pub async fn a_copy_of_an_earlier_resend_is_settled<W: World>(world: &W) {
         resend: 1,
         ..start(0, "sender", START)
     };
-    assert_eq!(case.start(&current).await, IntentStart::Acquired { attempt: 2 });
+    assert_eq!(case.start(&current).await, started(2));
     assert!(
         !case.end(0, Some("sender 0"), sent(41), START).await,
         "the first sender's claim is over"
@@ -165,7 +165,7 @@ pub async fn a_resent_intent_leaves_the_index_when_it_is_started<W: World>(world
         resend: 1,
         ..start(n, "sender", START)
     };
-    assert_eq!(case.start(&resent(0)).await, IntentStart::Acquired { attempt: 2 });
+    assert_eq!(case.start(&resent(0)).await, started(2));
     assert_eq!(
         case.attention().await.as_deref(),
         Some("unknown"),
@@ -174,7 +174,7 @@ pub async fn a_resent_intent_leaves_the_index_when_it_is_started<W: World>(world
     assert!(case.end(0, Some("sender"), sent(41), START).await);
     world.resend(case.key(), 1, 1, START).await;
     assert_eq!(case.attention().await.as_deref(), Some("unknown"));
-    assert_eq!(case.start(&resent(1)).await, IntentStart::Acquired { attempt: 2 });
+    assert_eq!(case.start(&resent(1)).await, started(2));
     assert_eq!(case.attention().await, None);
 }
 
@@ -192,7 +192,7 @@ pub async fn a_resent_failure_is_open_again<W: World>(world: &W) {
         resend: 1,
         ..start(0, "sender 2", START + DAY)
     };
-    assert_eq!(case.start(&resent).await, IntentStart::Acquired { attempt: 2 });
+    assert_eq!(case.start(&resent).await, started(2));
     assert!(case.end(0, Some("sender 2"), sent(41), START + DAY).await);
     let record = case.record().await;
     assert_eq!(

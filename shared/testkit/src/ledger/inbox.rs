@@ -1,12 +1,15 @@
 //! Claims, outcomes and dead letters over memory.
 
+use penstock_domain::data::{Change, DataItem, DataWrite, is_as_expected, next_version};
 use penstock_domain::failure::Failure;
 use penstock_domain::intent::{Intent, IntentRecord, IntentState};
 use penstock_domain::ledger::{
     ClaimRequest, Fence, MAX_TRIES_KEPT, Record, Refusal, State, is_suspect_at, judge_refusal,
 };
 use penstock_domain::time::Timestamp;
-use penstock_ports::{Claim, ClaimAs, Commit, Commitment, Filed, Subject, TakeOver, Verdict};
+use penstock_ports::{
+    Claim, ClaimAs, Commit, Commitment, Filed, RunAs, Settlement, Subject, TakeOver, Verdict,
+};
 
 use super::{Row, Store, secs};
 
@@ -40,7 +43,13 @@ impl Store {
                 fence,
                 attempt: attempts,
             }),
-            refusal => Claim::Refused(refusal, Box::new(record.clone())),
+            refusal => {
+                let refused = Claim::Refused(refusal.clone(), Box::new(record.clone()));
+                if refusal == Refusal::ReusedId {
+                    row.record.expires_at = row.record.expires_at.max(expires_at);
+                }
+                refused
+            }
         }
     }
 
@@ -73,36 +82,64 @@ impl Store {
     pub(super) fn commit(
         &mut self,
         subject: &Subject,
-        claim: &ClaimAs,
+        run: &RunAs,
         commit: &Commit,
         now: Timestamp,
     ) -> Commitment {
-        let Some(row) = self.rows.get_mut(&subject.key) else {
-            return Commitment::LeaseLost;
-        };
-        if !holds(&row.record, claim) {
-            return if landed(&row.record, claim, State::Done) {
-                Commitment::Done
-            } else {
-                Commitment::LeaseLost
-            };
+        match self.not_settled(subject, run, State::Done, now) {
+            None => {}
+            Some(NotSettled::Landed) => return Commitment::Done,
+            Some(NotSettled::LeaseLost) => return Commitment::LeaseLost,
+            Some(NotSettled::Refused(refusal, record)) => return Commitment::Refused(refusal, record),
         }
+        let place = |chat: &str| (subject.bot_id, chat.to_owned());
         if let Some(write) = &commit.state {
-            let place = (subject.bot_id, write.chat.clone());
-            let version = self.chats.get(&place).map_or(0, |(_, version)| *version);
+            let version = self
+                .chats
+                .get(&place(&write.chat))
+                .map_or(0, |(_, version)| *version);
             if version != write.read_version {
                 return Commitment::StateConflict;
             }
-            self.chats.insert(place, (write.state.clone(), version + 1));
+        }
+        let record = |write: &DataWrite| self.data.get(&(subject.bot_id, write.key.clone()));
+        let unexpected = |write: &DataWrite| !is_as_expected(record(write), write.expect);
+        if let Some(n) = commit.writes.iter().position(unexpected) {
+            return Commitment::Unexpected { n };
+        }
+        if let Some(write) = &commit.state {
+            let version = write.read_version + 1;
+            self.chats
+                .insert(place(&write.chat), (write.state.clone(), version));
+        }
+        for write in &commit.writes {
+            let place = (subject.bot_id, write.key.clone());
+            match &write.change {
+                Change::Put(value) => {
+                    let item = DataItem {
+                        value: value.clone(),
+                        version: next_version(write.expect, now),
+                        by: subject.key.clone(),
+                    };
+                    self.data.insert(place, item);
+                }
+                Change::Remove => {
+                    self.data.remove(&place);
+                }
+                Change::Check => {}
+            }
         }
         let open = u32::try_from(commit.intents.len()).unwrap_or(u32::MAX);
+        let expires_at = self.retention.expires_at(open, now);
+        let row = self.begin(subject, run);
         let record = &mut row.record;
         record.state = State::Done;
         record.intents = commit.intents.iter().map(intended).collect();
         record.open = open;
-        record.expires_at = self.retention.expires_at(open, now);
+        record.expires_at = expires_at;
         (record.lease_until, record.next_at) = (None, None);
-        (row.result, row.raw) = (Some(commit.result.clone()), None);
+        record.result = Some(commit.result.clone());
+        row.raw = None;
         row.attention = None;
         Commitment::Done
     }
@@ -110,37 +147,81 @@ impl Store {
     pub(super) fn settle(
         &mut self,
         subject: &Subject,
-        claim: &ClaimAs,
+        run: &RunAs,
         verdict: &Verdict,
         now: Timestamp,
-    ) -> bool {
-        let expires_at = self.retention.expires_at(1, now);
-        let Some(row) = self.rows.get_mut(&subject.key) else {
-            return false;
+    ) -> Settlement {
+        let state = match verdict {
+            Verdict::Retry { .. } => State::Retrying,
+            Verdict::Defer { .. } => State::Deferred,
+            Verdict::Dead { .. } => State::Dead,
         };
-        if !holds(&row.record, claim) {
-            let state = match verdict {
-                Verdict::Retry { .. } => State::Retrying,
-                Verdict::Dead { .. } => State::Dead,
-            };
-            return landed(&row.record, claim, state);
+        if matches!((run, verdict), (RunAs::Unclaimed(_), Verdict::Defer { .. })) {
+            return Settlement::Settled;
         }
+        match self.not_settled(subject, run, state, now) {
+            None => {}
+            Some(NotSettled::Landed) => return Settlement::Settled,
+            Some(NotSettled::LeaseLost) => return Settlement::LeaseLost,
+            Some(NotSettled::Refused(refusal, record)) => return Settlement::Refused(refusal, record),
+        }
+        let expires_at = self.retention.expires_at(1, now);
+        let row = self.begin(subject, run);
         match verdict {
-            Verdict::Retry {
-                next_at,
-                burned,
-                failure,
-            } => {
+            Verdict::Retry { next_at, failure } | Verdict::Defer { next_at, failure } => {
                 let record = &mut row.record;
-                record.attempts -= u32::from(!burned);
-                record.state = State::Retrying;
+                record.attempts -= u32::from(state == State::Deferred);
+                record.state = state;
                 (record.lease_until, record.next_at) = (None, Some(*next_at));
                 record.expires_at = expires_at;
                 note(record, failure);
             }
             Verdict::Dead { raw, failure } => park(row, subject, raw, failure, expires_at),
         }
-        true
+        Settlement::Settled
+    }
+
+    /// Why a settling write is refused, if it is.
+    fn not_settled(
+        &self,
+        subject: &Subject,
+        run: &RunAs,
+        state: State,
+        now: Timestamp,
+    ) -> Option<NotSettled> {
+        let record = self.rows.get(&subject.key).map(|row| &row.record);
+        match (run, record) {
+            (RunAs::Claimed(claim), Some(record)) if holds(record, claim) => None,
+            (RunAs::Claimed(claim), Some(record)) if landed(record, claim, state) => Some(NotSettled::Landed),
+            (RunAs::Claimed(_), _) => Some(NotSettled::LeaseLost),
+            (RunAs::Unclaimed(_), None) => None,
+            (RunAs::Unclaimed(_), Some(record)) if record.expires_at < secs(now) => None,
+            (RunAs::Unclaimed(request), Some(record)) => {
+                if record.state == state && record.owner.as_ref() == Some(&request.owner) {
+                    return Some(NotSettled::Landed);
+                }
+                let refusal = judge_refusal(record, request);
+                Some(NotSettled::Refused(refusal, Box::new(record.clone())))
+            }
+        }
+    }
+
+    /// The row that a settling write changes: an unclaimed run makes it.
+    fn begin(&mut self, subject: &Subject, run: &RunAs) -> &mut Row {
+        let row = self
+            .rows
+            .entry(subject.key.clone())
+            .or_insert_with(|| empty(subject));
+        if let RunAs::Unclaimed(request) = run {
+            forget(row);
+            row.subject = subject.clone();
+            row.record.redrive = request.redrive;
+            row.record.digest = Some(request.digest);
+            row.record.owner = Some(request.owner.clone());
+            row.record.fence = Fence(row.record.fence.0 + 1);
+            row.record.attempts = 1;
+        }
+        row
     }
 
     pub(super) fn file_dead(
@@ -181,6 +262,13 @@ impl Store {
     }
 }
 
+/// What refused a settling write.
+enum NotSettled {
+    Landed,
+    LeaseLost,
+    Refused(Refusal, Box<Record>),
+}
+
 /// A row before its first write. A fence of 0 is that of no stored row.
 fn empty(subject: &Subject) -> Row {
     Row {
@@ -197,10 +285,10 @@ fn empty(subject: &Subject) -> Row {
             open: 0,
             tries: Vec::new(),
             intents: Vec::new(),
+            result: None,
             expires_at: 0,
         },
         subject: subject.clone(),
-        result: None,
         raw: None,
         attention: None,
     }

@@ -8,14 +8,15 @@ mod outbox;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use penstock_domain::data::{DataItem, DataKey};
 use penstock_domain::failure::Failure;
 use penstock_domain::ids::{BotId, LedgerKey};
 use penstock_domain::intent::{IntentClaim, IntentState};
 use penstock_domain::ledger::{ClaimRequest, Fence, Record, Retention};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{
-    Claim, ClaimAs, Commit, Commitment, Filed, Inbox, IntentSettlement, IntentStart, Outbox, PortError,
-    Subject, TakeOver, Verdict,
+    Claim, Commit, Commitment, Filed, Inbox, IntentSettlement, IntentStart, Outbox, PortError, RunAs,
+    Settlement, Subject, TakeOver, Verdict,
 };
 
 use crate::fault::{Fault, Faults};
@@ -27,8 +28,6 @@ pub struct Row {
     pub record: Record,
     /// What it is about.
     pub subject: Subject,
-    /// The stored result of its outcome.
-    pub result: Option<String>,
     /// Its raw body, once it was parked.
     pub raw: Option<String>,
     /// The kind under which it is in the index of what needs a person.
@@ -49,6 +48,7 @@ struct Store {
     retention: Retention,
     rows: HashMap<LedgerKey, Row>,
     chats: HashMap<(BotId, String), (String, u64)>,
+    data: HashMap<(BotId, DataKey), DataItem>,
     holds: HashMap<(BotId, String), Timestamp>,
     bot_holds: HashMap<BotId, Timestamp>,
     gates: HashMap<BotId, i64>,
@@ -72,6 +72,7 @@ impl FakeLedger {
             retention,
             rows: HashMap::new(),
             chats: HashMap::new(),
+            data: HashMap::new(),
             holds: HashMap::new(),
             bot_holds: HashMap::new(),
             gates: HashMap::new(),
@@ -133,23 +134,21 @@ impl Inbox for FakeLedger {
     async fn commit(
         &self,
         subject: &Subject,
-        claim: &ClaimAs,
+        run: &RunAs,
         commit: &Commit,
         now: Timestamp,
     ) -> Result<Commitment, PortError> {
-        self.call("ledger.commit", |store| store.commit(subject, claim, commit, now))
+        self.call("ledger.commit", |store| store.commit(subject, run, commit, now))
     }
 
     async fn settle(
         &self,
         subject: &Subject,
-        claim: &ClaimAs,
+        run: &RunAs,
         verdict: &Verdict,
         now: Timestamp,
-    ) -> Result<bool, PortError> {
-        self.call("ledger.settle", |store| {
-            store.settle(subject, claim, verdict, now)
-        })
+    ) -> Result<Settlement, PortError> {
+        self.call("ledger.settle", |store| store.settle(subject, run, verdict, now))
     }
 
     async fn file_dead(
@@ -174,6 +173,14 @@ impl Inbox for FakeLedger {
     async fn chat_state(&self, bot: BotId, chat: &str) -> Result<Option<(String, u64)>, PortError> {
         self.call("ledger.chat_state", |store| {
             store.chats.get(&(bot, chat.to_owned())).cloned()
+        })
+    }
+
+    async fn data(&self, bot: BotId, keys: &[DataKey]) -> Result<Vec<Option<DataItem>>, PortError> {
+        self.call("ledger.data", |store| {
+            keys.iter()
+                .map(|key| store.data.get(&(bot, key.clone())).cloned())
+                .collect()
         })
     }
 }

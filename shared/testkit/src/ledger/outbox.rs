@@ -26,6 +26,10 @@ impl Store {
             .previous
             .and_then(|previous| find(&mut row.record, previous))
             .is_some_and(|previous| previous.state.holds_successors());
+        let target = claim
+            .refers_to
+            .and_then(|target| find(&mut row.record, target))
+            .and_then(|target| target.message_id);
         let is_current = row.record.redrive == claim.redrive;
         if let Some(stored) = find(&mut row.record, claim.n)
             && is_current
@@ -41,10 +45,16 @@ impl Store {
             if claim.resend > 0 && !row.has_unknown() {
                 row.attention = None;
             }
-            return IntentStart::Acquired { attempt };
+            return IntentStart::Acquired {
+                attempt,
+                message_id: target,
+            };
         }
         match judge_refusal(Some(&row.record), claim) {
-            IntentRefusal::Mine { attempts } => IntentStart::Acquired { attempt: attempts },
+            IntentRefusal::Mine { attempts, message_id } => IntentStart::Acquired {
+                attempt: attempts,
+                message_id,
+            },
             refusal => IntentStart::Refused(refusal),
         }
     }

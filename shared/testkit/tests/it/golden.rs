@@ -12,8 +12,8 @@ use penstock_domain::kind::UpdateKind;
 use penstock_domain::ledger::{ClaimRequest, Owner};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{
-    Claim, ClaimAs, Commit, Commitment, Filed, Inbox, IntentSettlement, IntentStart, Outbox, SettleAs,
-    StateWrite, Subject, Verdict,
+    Claim, ClaimAs, Commit, Commitment, Filed, Inbox, IntentSettlement, IntentStart, Outbox, RunAs, SettleAs,
+    Settlement, StateWrite, Subject, Verdict,
 };
 use serde_json::{Map, Value, json};
 
@@ -111,14 +111,10 @@ async fn an_update_that_is_tried_again_is_written_as_it_always_was() {
     };
     let verdict = Verdict::Retry {
         next_at: NOW + Duration::from_secs(3),
-        burned: true,
         failure: failed("backend_429", throttled),
     };
-    assert!(
-        Inbox::settle(&table.ledger, &subject, &claim, &verdict, NOW)
-            .await
-            .unwrap()
-    );
+    let settled = Inbox::settle(&table.ledger, &subject, &RunAs::Claimed(claim), &verdict, NOW).await;
+    assert_eq!(settled.unwrap(), Settlement::Settled);
     assert_written(&table, "UPD#424242:1002", "LEDGER", golden!("v1/ledger_retrying")).await;
 }
 
@@ -128,16 +124,15 @@ async fn an_outcome_its_sends_and_its_chat_state_are_written_as_they_always_were
     let subject = subject(1003);
     let claim = claimed(&table, &subject).await;
     let call = |text: &str| Call {
-        method: "sendMessage".to_owned(),
-        params: format!(r#"{{"chat_id":1001,"text":"{text}"}}"#),
         on_unknown: if text == "one" {
             OnUnknown::ResendOnce
         } else {
             OnUnknown::Hold
         },
+        ..Call::new("sendMessage", format!(r#"{{"chat_id":1001,"text":"{text}"}}"#))
     };
     let mut intents = plan(BOT, ["one", "two", "three", "four"].map(call).into()).unwrap();
-    (intents[3].not_before, intents[3].refers_to) = (Some(NOW + Duration::from_secs(60)), Some(0));
+    (intents[3].call.not_before, intents[3].call.refers_to) = (Some(NOW + Duration::from_secs(60)), Some(0));
     let state = StateWrite {
         chat: "1001".to_owned(),
         read_version: 0,
@@ -146,10 +141,15 @@ async fn an_outcome_its_sends_and_its_chat_state_are_written_as_they_always_were
     let commit = Commit {
         intents,
         state: Some(state),
+        writes: Vec::new(),
         result: "4 sends".to_owned(),
     };
     assert_eq!(
-        table.ledger.commit(&subject, &claim, &commit, NOW).await.unwrap(),
+        table
+            .ledger
+            .commit(&subject, &RunAs::Claimed(claim), &commit, NOW)
+            .await
+            .unwrap(),
         Commitment::Done
     );
     let ends = [
@@ -158,8 +158,8 @@ async fn an_outcome_its_sends_and_its_chat_state_are_written_as_they_always_were
             failure: failed("bot_api_no_answer", Disposition::Ambiguous),
         },
         SettleAs::Retry {
-            next_at: NOW + Duration::from_secs(2),
             burned: true,
+            next_at: NOW + Duration::from_secs(2),
             failure: failed("bot_api_502", Disposition::Transient),
         },
     ];
@@ -171,11 +171,18 @@ async fn an_outcome_its_sends_and_its_chat_state_are_written_as_they_always_were
             redrive: 0,
             resend: 0,
             previous: n.checked_sub(1),
+            refers_to: None,
             now: NOW,
             lease_until: NOW + Duration::from_secs(19),
         };
         let started = table.ledger.start(&subject.key, &intent).await.unwrap();
-        assert_eq!(started, IntentStart::Acquired { attempt: 1 });
+        assert_eq!(
+            started,
+            IntentStart::Acquired {
+                attempt: 1,
+                message_id: None
+            }
+        );
         let settlement = IntentSettlement {
             key: subject.key.clone(),
             n,
@@ -200,11 +207,8 @@ async fn a_dead_update_is_written_as_it_always_was() {
         raw: r#"{"update_id":1004,"message":{"chat":{"id":1001}}}"#.to_owned(),
         failure,
     };
-    assert!(
-        Inbox::settle(&table.ledger, &subject, &claim, &verdict, NOW)
-            .await
-            .unwrap()
-    );
+    let settled = Inbox::settle(&table.ledger, &subject, &RunAs::Claimed(claim), &verdict, NOW).await;
+    assert_eq!(settled.unwrap(), Settlement::Settled);
     assert_written(&table, "UPD#424242:1004", "LEDGER", golden!("v1/ledger_dead")).await;
 }
 
