@@ -7,4 +7,4 @@ pub mod example;
 mod incoming;
 
 pub use bot::{Bot, BotError, Context, Outcome, Reads};
-pub use incoming::{Callback, Incoming};
+pub use incoming::{Callback, Incoming, Payment, Price};
