@@ -4,8 +4,9 @@
 use penstock_domain::kind::UpdateKind;
 use serde_json::{Value, json};
 
-use crate::bot::{Bot, BotError, Context, Outcome, Reads};
+use crate::bot::{Bot, BotError, Context, Reads};
 use crate::incoming::Incoming;
+use crate::outcome::Outcome;
 
 /// Most characters of a text that are repeated: a reply must stay under Telegram's 4,096 UTF-16 units.
 const MAX_REPEATED: usize = 1_000;
