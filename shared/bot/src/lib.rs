@@ -21,3 +21,8 @@ pub use penstock_domain::intent::{Call, MAX_INTENTS, OnUnknown};
 pub use penstock_domain::kind::UpdateKind;
 pub use penstock_domain::retry::{Preset, RetryPolicy, UpdateClass};
 pub use penstock_domain::time::Timestamp;
+
+/// The page about writing a bot: its code is compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/writing-a-bot.md")]
+struct WritingABot;

@@ -110,3 +110,11 @@ fn a_command_is_told_from_the_bot_that_it_names_and_from_its_argument() {
         assert_eq!(read(none).argument(), None, "{none}");
     }
 }
+
+#[test]
+fn a_member_nested_however_deep_does_not_hide_the_text() {
+    let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
+    let raw = format!(r#"{{"message":{{"new":{open}{close},"chat":{{"id":5}},"text":"a"}}}}"#);
+    let incoming = Incoming::read(UpdateKind::Message, &raw);
+    assert_eq!((incoming.chat_id, incoming.text.as_deref()), (Some(5), Some("a")));
+}
