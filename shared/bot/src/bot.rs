@@ -1,16 +1,20 @@
 //! The trait of a built-in bot.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use penstock_domain::data::{Change, DataItem, DataKey, DataWrite, Expect};
+use penstock_domain::data::{DataItem, DataKey, Expect};
 use penstock_domain::ids::{BotId, LedgerKey};
-use penstock_domain::intent::Call;
 use penstock_domain::retry::{RetryPolicy, UpdateClass};
 use penstock_domain::time::Timestamp;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::incoming::Incoming;
+use crate::outcome::Outcome;
 
 /// What handling an Update reads. Said before, so that handlers do no I/O of Penstock's own and are given everything at
 /// once.
@@ -87,100 +91,62 @@ impl Context {
     pub fn record(&self, key: &DataKey) -> Option<&DataItem> {
         self.records.get(key)
     }
-}
 
-/// What a handled Update leads to. Committed as a whole or not at all.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outcome {
-    /// Calls of the Bot API, in order; at most ten.
-    pub calls: Vec<Call>,
-    /// The chat's new state. Heeded only if [`Bot::reads`] asked for the old one.
-    pub new_state: Option<Value>,
-    /// Records of the bot's own to write, each under its condition; if one is not met nothing of the outcome is
-    /// written, and the handler runs once more with [`Context::conflict`].
-    pub writes: Vec<DataWrite>,
-    /// A short result for people who trace the Update: no text, no names.
-    pub result: &'static str,
-}
+    /// The value of a record that was asked for; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`BotError::Permanent`] if it is not a `T`: no later try would read it otherwise.
+    pub fn value<T: DeserializeOwned>(&self, key: &DataKey) -> Result<Option<T>, BotError> {
+        let Some(item) = self.record(key) else {
+            return Ok(None);
+        };
+        serde_json::from_str(&item.value)
+            .map(Some)
+            .map_err(|error| BotError::Permanent {
+                code: "unreadable_record",
+                // Only where and of which sort: the error's own words may repeat a part of the value.
+                message: format!(
+                    "a record of {} is not as expected: {:?} error in line {}, column {}",
+                    key.collection,
+                    error.classify(),
+                    error.line(),
+                    error.column()
+                ),
+            })
+    }
 
-impl Outcome {
-    /// Nothing to send.
+    /// What a write has to expect so that it rests on this try's reading: the version that was read, or absence. Only
+    /// for keys that [`Bot::reads`] named; of others nothing is known.
     #[must_use]
-    pub fn ignored() -> Self {
+    pub fn as_read(&self, key: &DataKey) -> Expect {
+        self.record(key)
+            .map_or(Expect::Absent, |item| Expect::Version(item.version))
+    }
+
+    /// A first try at an Update received just now, with nothing read: what the tests of a handler begin with.
+    #[must_use]
+    pub fn first_try(key: LedgerKey, now: Timestamp) -> Self {
         Self {
-            result: "ignored",
-            ..Self::default()
+            bot_id: BotId::of_name(key.as_str()),
+            key,
+            attempt: 1,
+            now,
+            received_at: now,
+            time_left: Duration::from_secs(10),
+            conflict: false,
+            state: None,
+            state_version: 0,
+            records: BTreeMap::new(),
+            trace_id: String::new(),
         }
-    }
-
-    /// An outcome with a result.
-    #[must_use]
-    pub fn of(result: &'static str) -> Self {
-        Self {
-            result,
-            ..Self::default()
-        }
-    }
-
-    /// Adds a call of any method; `params` is a JSON object.
-    #[must_use]
-    pub fn call(mut self, method: &str, params: &Value) -> Self {
-        self.calls.push(Call::new(method, params.to_string()));
-        self
-    }
-
-    /// Adds a call with all its choices.
-    #[must_use]
-    pub fn then(mut self, call: Call) -> Self {
-        self.calls.push(call);
-        self
-    }
-
-    /// Writes a record of the bot's own if it is found as expected.
-    #[must_use]
-    pub fn put(mut self, key: DataKey, expect: Expect, value: &Value) -> Self {
-        self.writes.push(DataWrite {
-            key,
-            expect,
-            change: Change::Put(value.to_string()),
-        });
-        self
-    }
-
-    /// Removes a record of the bot's own if it is found as expected.
-    #[must_use]
-    pub fn remove(mut self, key: DataKey, expect: Expect) -> Self {
-        self.writes.push(DataWrite {
-            key,
-            expect,
-            change: Change::Remove,
-        });
-        self
-    }
-
-    /// Needs a record of the bot's own to be as expected when the outcome is written.
-    #[must_use]
-    pub fn check(mut self, key: DataKey, expect: Expect) -> Self {
-        self.writes.push(DataWrite {
-            key,
-            expect,
-            change: Change::Check,
-        });
-        self
-    }
-
-    /// Sets the chat's new state.
-    #[must_use]
-    pub fn state(mut self, state: Value) -> Self {
-        self.new_state = Some(state);
-        self
     }
 }
 
 /// Why a handler failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BotError {
     /// It may work later.
+    #[error("{code}: {message}")]
     Transient {
         /// Stable, short.
         code: &'static str,
@@ -188,6 +154,7 @@ pub enum BotError {
         message: String,
     },
     /// Somebody said when to come again.
+    #[error("{code}: to be tried again in {} s", after.as_secs())]
     RetryAfter {
         /// Stable, short.
         code: &'static str,
@@ -195,6 +162,7 @@ pub enum BotError {
         after: Duration,
     },
     /// It will never work.
+    #[error("{code}: {message}")]
     Permanent {
         /// Stable, short.
         code: &'static str,
@@ -202,6 +170,7 @@ pub enum BotError {
         message: String,
     },
     /// Nobody knows: tried a few times, then parked.
+    #[error("{message}")]
     Unclassified {
         /// For people, without texts or names.
         message: String,

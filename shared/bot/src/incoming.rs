@@ -1,10 +1,13 @@
-//! An Update as a built-in bot sees it: the few members that most handlers look at, and the raw JSON for the rest.
+//! An Update as a built-in bot sees it: the members that most handlers look at, and the raw JSON for the rest.
 //! Reading it never fails: what is absent or odd is `None`, since a new kind must not become an error.
 
+mod members;
+#[cfg(test)]
+mod tests;
+
 use penstock_domain::kind::UpdateKind;
-use serde::Deserialize;
-use serde::de::{Deserializer, Error, Visitor};
-use serde_json::value::RawValue;
+
+use members::Members;
 
 /// A pressed button.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,6 +22,29 @@ pub struct Callback {
     pub inline_message_id: Option<String>,
 }
 
+/// What somebody is about to pay, or has paid.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Price {
+    /// Three-letter currency; `XTR` is Telegram Stars.
+    pub currency: Option<String>,
+    /// In the currency's smallest unit.
+    pub amount: Option<i64>,
+    /// What the bot gave the invoice to know it by.
+    pub payload: Option<String>,
+}
+
+/// A payment that was made. `telegram_charge_id` is what makes it this one: a record of that id, expected absent, books
+/// it once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Payment {
+    /// What was paid.
+    pub price: Price,
+    /// Telegram's id of the charge, needed to refund Stars.
+    pub telegram_charge_id: Option<String>,
+    /// The provider's id of the charge.
+    pub provider_charge_id: Option<String>,
+}
+
 /// An Update.
 #[derive(Debug, Clone)]
 pub struct Incoming {
@@ -26,10 +52,20 @@ pub struct Incoming {
     pub kind: UpdateKind,
     /// The chat that it belongs to.
     pub chat_id: Option<i64>,
+    /// Whether that is a private chat; `false` if it is not known.
+    pub is_private: bool,
+    /// The message.
+    pub message_id: Option<i64>,
+    /// The topic of a forum that the message stands in.
+    pub thread_id: Option<i64>,
+    /// The message that this one answers.
+    pub reply_to: Option<i64>,
     /// The business connection that it came through.
     pub business_connection_id: Option<String>,
-    /// Who caused it.
+    /// Who caused it. Rights hang on this number: names can be changed, and taken over.
     pub from_id: Option<i64>,
+    /// The language of that person's app, as an IETF tag.
+    pub language: Option<String>,
     /// The message's text; unpaired surrogates are replaced.
     pub text: Option<String>,
     /// Whether the message carries something that people send: a photo, a file, a voice, ...
@@ -40,169 +76,108 @@ pub struct Incoming {
     pub callback: Option<Callback>,
     /// The id of an inline, shipping or pre-checkout query.
     pub query_id: Option<String>,
+    /// What a pre-checkout query asks to be allowed to charge.
+    pub checkout: Option<Price>,
+    /// The payment that a message tells of.
+    pub successful_payment: Option<Payment>,
     /// The raw Update.
     pub raw: String,
 }
 
-/// A string in which unpaired surrogates are allowed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Lossy(String);
+/// What people send, besides text.
+const MEDIA: [&str; 8] = [
+    "photo", "document", "voice", "video", "audio", "sticker", "location", "contact",
+];
 
-impl<'de> Deserialize<'de> for Lossy {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Bytes;
-        impl Visitor<'_> for Bytes {
-            type Value = Lossy;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Lossy, E> {
-                Ok(Lossy(String::from_utf8_lossy(bytes).into_owned()))
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Lossy, E> {
-                Ok(Lossy(text.to_owned()))
-            }
-        }
-        // Asked for bytes, the JSON reader does not insist on paired surrogates.
-        deserializer.deserialize_bytes(Bytes)
+fn price(of: &Members<'_>) -> Price {
+    Price {
+        currency: of.text("currency"),
+        amount: of.value("total_amount"),
+        payload: of.text("invoice_payload"),
     }
-}
-
-#[derive(Deserialize, Default)]
-struct Id {
-    id: Option<i64>,
-}
-
-#[derive(Deserialize, Default)]
-struct Message {
-    message_id: Option<i64>,
-    chat: Option<Id>,
-    business_connection_id: Option<String>,
-}
-
-/// The members that any kind may have.
-#[derive(Deserialize, Default)]
-struct Body<'a> {
-    chat: Option<Id>,
-    from: Option<Id>,
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    text: Option<Lossy>,
-    business_connection_id: Option<String>,
-    media_group_id: Option<String>,
-    message: Option<Message>,
-    data: Option<Lossy>,
-    inline_message_id: Option<String>,
-    #[serde(borrow)]
-    photo: Option<&'a RawValue>,
-    #[serde(borrow)]
-    document: Option<&'a RawValue>,
-    #[serde(borrow)]
-    voice: Option<&'a RawValue>,
-    #[serde(borrow)]
-    video: Option<&'a RawValue>,
-    #[serde(borrow)]
-    audio: Option<&'a RawValue>,
-    #[serde(borrow)]
-    sticker: Option<&'a RawValue>,
-    #[serde(borrow)]
-    location: Option<&'a RawValue>,
-    #[serde(borrow)]
-    contact: Option<&'a RawValue>,
 }
 
 impl Incoming {
     /// Reads an Update of that kind.
     #[must_use]
     pub fn read(kind: UpdateKind, raw: &str) -> Self {
-        let members: std::collections::BTreeMap<String, &RawValue> =
-            serde_json::from_str(raw).unwrap_or_default();
-        let body = members.get(kind.name()).map_or("{}", |value| value.get());
-        let body: Body<'_> = serde_json::from_str(body).unwrap_or_default();
-        let query_id = body
-            .id
-            .and_then(|id| serde_json::from_str::<String>(id.get()).ok());
-        let message = body.message.unwrap_or_default();
-        let callback = (kind == UpdateKind::CallbackQuery).then(|| Callback {
-            id: query_id.clone().unwrap_or_default(),
-            data: body.data.map(|data| data.0),
-            message_id: message.message_id,
-            inline_message_id: body.inline_message_id,
-        });
-        let media = [
-            body.photo,
-            body.document,
-            body.voice,
-            body.video,
-            body.audio,
-            body.sticker,
-            body.location,
-            body.contact,
-        ];
+        let body = Members::read(raw).object(kind.name());
+        // A callback's message; other kinds are their message themselves.
+        let within = body.object("message");
+        let message = if kind == UpdateKind::CallbackQuery {
+            &within
+        } else {
+            &body
+        };
+        let chat = body.some_object("chat").unwrap_or_else(|| within.object("chat"));
+        let from = body.object("from");
+        let query_id: Option<String> = body.value("id");
+        let is_in_topic = message.value("is_topic_message").unwrap_or(false);
         Self {
             kind,
-            chat_id: body.chat.or(message.chat).and_then(|chat| chat.id),
-            business_connection_id: body.business_connection_id.or(message.business_connection_id),
-            from_id: body.from.and_then(|from| from.id),
-            text: body.text.map(|text| text.0),
-            has_media: media.iter().any(Option::is_some),
-            media_group_id: body.media_group_id,
-            callback,
+            chat_id: chat.value("id"),
+            is_private: chat.text("type").as_deref() == Some("private"),
+            message_id: message.value("message_id"),
+            thread_id: message.value("message_thread_id").filter(|_| is_in_topic),
+            reply_to: message.object("reply_to_message").value("message_id"),
+            business_connection_id: body
+                .value("business_connection_id")
+                .or_else(|| within.value("business_connection_id")),
+            from_id: from.value("id"),
+            language: from.text("language_code"),
+            text: body.text("text"),
+            has_media: MEDIA.into_iter().any(|name| body.has(name)),
+            media_group_id: body.value("media_group_id"),
+            callback: (kind == UpdateKind::CallbackQuery).then(|| Callback {
+                id: query_id.clone().unwrap_or_default(),
+                data: body.text("data"),
+                message_id: within.value("message_id"),
+                inline_message_id: body.value("inline_message_id"),
+            }),
             query_id,
+            checkout: (kind == UpdateKind::PreCheckoutQuery).then(|| price(&body)),
+            successful_payment: body.some_object("successful_payment").map(|paid| Payment {
+                price: price(&paid),
+                telegram_charge_id: paid.value("telegram_payment_charge_id"),
+                provider_charge_id: paid.value("provider_payment_charge_id"),
+            }),
             raw: raw.to_owned(),
         }
     }
-}
 
-impl Incoming {
     /// The command that the text begins with, without its slash and the bot's name.
     #[must_use]
     pub fn command(&self) -> Option<&str> {
-        let first = self
-            .text
-            .as_deref()?
-            .strip_prefix('/')?
-            .split_whitespace()
-            .next()?;
-        Some(first.split('@').next().unwrap_or(first)).filter(|name| !name.is_empty())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unpaired_surrogate_is_read_as_a_replacement() {
-        let raw = r#"{"update_id":1,"message":{"chat":{"id":5},"text":"a\ud83d"}}"#;
-        let incoming = Incoming::read(UpdateKind::Message, raw);
-        assert_eq!(incoming.chat_id, Some(5));
-        assert!(
-            incoming
-                .text
-                .is_some_and(|text| text.starts_with('a') && text.contains('\u{fffd}'))
-        );
+        Some(self.command_parts()?.0)
     }
 
-    #[test]
-    fn a_callback_names_its_message_or_its_inline_message() {
-        let raw = r#"{"callback_query":{"id":"77","from":{"id":9},"data":"x","message":{"message_id":3,"chat":{"id":5}}}}"#;
-        let callback = Incoming::read(UpdateKind::CallbackQuery, raw).callback.unwrap();
-        assert_eq!((callback.id.as_str(), callback.message_id), ("77", Some(3)));
-        let raw = r#"{"callback_query":{"id":"77","from":{"id":9},"inline_message_id":"im"}}"#;
-        let callback = Incoming::read(UpdateKind::CallbackQuery, raw).callback.unwrap();
-        assert_eq!(callback.inline_message_id.as_deref(), Some("im"));
+    /// The user name behind the command (`/start@name`), if it says which bot it is for.
+    #[must_use]
+    pub fn commanded_bot(&self) -> Option<&str> {
+        self.command_parts()?.1
     }
 
-    #[test]
-    fn what_is_odd_reads_as_absent() {
-        for raw in [
-            "nonsense",
-            "{}",
-            r#"{"message":5}"#,
-            r#"{"message":{"chat":{"id":"x"}}}"#,
-        ] {
-            assert_eq!(Incoming::read(UpdateKind::Message, raw).chat_id, None, "{raw}");
-        }
+    /// What follows the command, for one the payload of a deep link; `None` if there is nothing or no command.
+    #[must_use]
+    pub fn argument(&self) -> Option<&str> {
+        self.command()?;
+        let (_, rest) = self.text.as_deref()?.split_once(char::is_whitespace)?;
+        Some(rest.trim()).filter(|rest| !rest.is_empty())
+    }
+
+    fn command_parts(&self) -> Option<(&str, Option<&str>)> {
+        let text = self.text.as_deref()?.strip_prefix('/')?;
+        let first = text.split(char::is_whitespace).next()?;
+        let (name, bot) = match first.split_once('@') {
+            Some((name, bot)) => (name, Some(bot)),
+            None => (first, None),
+        };
+        (!name.is_empty()).then_some((name, bot))
+    }
+
+    /// The data of the pressed button.
+    #[must_use]
+    pub fn callback_data(&self) -> Option<&str> {
+        self.callback.as_ref()?.data.as_deref()
     }
 }
