@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
 mod pipeline;
+mod protocol;
 mod repository;
 mod requirements;
 mod stack;

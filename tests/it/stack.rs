@@ -84,6 +84,32 @@ impl TestStack {
         self.ledger().read(&key).await.expect("the ledger can be read")
     }
 
+    /// Puts an Update of that chat into the queue as a newer release of ours would have.
+    pub(crate) async fn enqueue_newer(&self, update_id: i64, chat: i64) {
+        let sqs = &self.stack.clients().sqs;
+        let bot = self.stack.bot_id();
+        let queue = sqs
+            .get_queue_url()
+            .queue_name("penstock-updates.fifo")
+            .send()
+            .await;
+        let body = serde_json::json!({"schema_version": 2, "bot_id": bot, "what": "nobody knows yet"});
+        sqs.send_message()
+            .queue_url(queue.unwrap().queue_url.unwrap())
+            .message_group_id(format!("{bot}:c:{chat}"))
+            .message_deduplication_id(format!("{bot}:{update_id}"))
+            .message_body(body.to_string())
+            .send()
+            .await
+            .unwrap();
+    }
+
+    /// How many lines of the functions' logs hold that text.
+    pub(crate) fn logged(&self, text: &str) -> usize {
+        let lines = self.stack.view().logs().recent();
+        lines.iter().filter(|line| line.text.contains(text)).count()
+    }
+
     /// The texts that the bot sent to a chat and Telegram took, in order.
     pub(crate) fn replies(&self, chat: i64) -> Vec<String> {
         texts_sent(self.sim(), chat)

@@ -22,3 +22,10 @@ impl Config {
         settings.finish(config)
     }
 }
+
+/// The numeric ids of the example bot's admins, `EXAMPLE_ADMINS`: separated by commas, none if it is empty.
+pub(crate) fn example_admins(lookup: &Lookup<'_>) -> Result<Vec<i64>, ConfigError> {
+    let mut settings = Settings::new(lookup);
+    let ids = settings.numbers("EXAMPLE_ADMINS");
+    settings.finish(ids)
+}

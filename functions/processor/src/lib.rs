@@ -13,6 +13,7 @@ use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use penstock_aws::{Clients, Ledger, Lookup, SqsQueue, SystemDraw, WallClock, init_tracing};
 use penstock_batch::{Deadline, PATIENCE};
+use penstock_bot::Bot;
 use penstock_bot::example::ExampleBot;
 use penstock_ports::Clock as _;
 
@@ -24,6 +25,15 @@ pub use handler::{Deps, handle};
 /// # Errors
 /// A configuration that is incomplete, or a runtime that cannot be reached.
 pub async fn run(lookup: &Lookup<'_>) -> Result<(), Error> {
+    let admins = config::example_admins(lookup)?;
+    serve(lookup, ExampleBot::from_admins(admins)).await
+}
+
+/// Serves the Lambda runtime until it ends, with a bot of yours.
+///
+/// # Errors
+/// A configuration that is incomplete, or a runtime that cannot be reached.
+pub async fn serve<B: Bot>(lookup: &Lookup<'_>, bot: B) -> Result<(), Error> {
     init_tracing(lookup);
     let config = config::Config::from_lookup(lookup)?;
     let clients = Clients::load().await;
@@ -32,7 +42,7 @@ pub async fn run(lookup: &Lookup<'_>) -> Result<(), Error> {
         inbox: Ledger::new(clients.dynamodb(), &config.table_name, config.retention),
         updates: SqsQueue::new(clients.sqs(), &config.updates_queue_url),
         outbound: SqsQueue::new(clients.sqs(), &config.outbound_queue_url),
-        bot: ExampleBot,
+        bot,
         clock,
         draw: SystemDraw,
         states: StateCache::default(),

@@ -68,6 +68,20 @@ impl<'a> Settings<'a> {
         }
     }
 
+    /// Numbers, separated by commas; none if it is not set or empty.
+    pub fn numbers<T: FromStr>(&mut self, name: &str) -> Vec<T> {
+        let listed = (self.lookup)(name).unwrap_or_default();
+        let parts = listed.split(',').map(str::trim).filter(|part| !part.is_empty());
+        parts
+            .map(str::parse)
+            .collect::<Result<_, _>>()
+            .unwrap_or_else(|_| {
+                self.problems
+                    .push(format!("{name} is `{listed}`, not numbers separated by commas"));
+                Vec::new()
+            })
+    }
+
     /// How long records live: `DEDUP_WINDOW_DAYS` (7, at least 1) and `DEAD_RETENTION_DAYS` (90, at least the 14 days
     /// that a queue keeps a message).
     pub fn retention(&mut self) -> Retention {

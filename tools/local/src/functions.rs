@@ -6,14 +6,31 @@
 use std::io::Read as _;
 use std::process::ExitCode;
 
+use penstock_aws::Lookup;
+use penstock_bot::Bot;
+
 use crate::lambda::FUNCTION_ARGUMENT;
 
 /// Threads of a function process; Lambda's smallest functions see two cores.
 const WORKER_THREADS: usize = 2;
 
 /// Serves a function if the arguments (without the program's name) ask for one, and gives the exit
-/// code to end with; `None` when they do not, so that the program goes on as itself.
-pub fn function_main(mut arguments: impl Iterator<Item = String>) -> Option<ExitCode> {
+/// code to end with; `None` when they do not, so that the program goes on as itself. The processor runs the example bot.
+pub fn function_main(arguments: impl Iterator<Item = String>) -> Option<ExitCode> {
+    serve(arguments, async |lookup| processor::run(lookup).await)
+}
+
+/// The same with a bot of yours in the processor.
+pub fn function_main_with<B: Bot>(arguments: impl Iterator<Item = String>, bot: B) -> Option<ExitCode> {
+    serve(arguments, async |lookup| processor::serve(lookup, bot).await)
+}
+
+type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+fn serve(
+    mut arguments: impl Iterator<Item = String>,
+    processor: impl AsyncFnOnce(&Lookup<'_>) -> Ended,
+) -> Option<ExitCode> {
     if arguments.next()? != FUNCTION_ARGUMENT {
         return None;
     }
@@ -24,7 +41,7 @@ pub fn function_main(mut arguments: impl Iterator<Item = String>) -> Option<Exit
         .enable_all()
         .build();
     let outcome = match runtime {
-        Ok(runtime) => runtime.block_on(run(&name)),
+        Ok(runtime) => runtime.block_on(run(&name, processor)),
         Err(error) => Err(error.into()),
     };
     Some(match outcome {
@@ -38,10 +55,10 @@ pub fn function_main(mut arguments: impl Iterator<Item = String>) -> Option<Exit
     })
 }
 
-async fn run(name: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+async fn run(name: &str, processor: impl AsyncFnOnce(&Lookup<'_>) -> Ended) -> Ended {
     match name {
         "ingress" => ingress::run(&variable).await,
-        "processor" => processor::run(&variable).await,
+        "processor" => processor(&variable).await,
         "sender" => sender::run(&variable).await,
         "dead_letter" => dead_letter::run(&variable).await,
         other => {

@@ -180,7 +180,7 @@ async fn every_sample_ends_with_the_example_bot_as_the_catalogue_says() {
         .iter()
         .filter(|sample| sample.expect.outcome == Ends::Done)
     {
-        let world = processor(FakeLedger::new(RETENTION), ExampleBot);
+        let world = processor(FakeLedger::new(RETENTION), ExampleBot::default());
         let message = queued(&sample.raw(), BOT.0, START.as_millis()).unwrap();
         let record = Record {
             id: "m".to_owned(),
