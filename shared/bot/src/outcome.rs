@@ -2,6 +2,7 @@
 
 use penstock_domain::data::{Change, DataKey, DataWrite, Expect};
 use penstock_domain::intent::Call;
+use penstock_domain::time::Timestamp;
 use serde_json::Value;
 
 use crate::calls::IntoCalls;
@@ -59,6 +60,12 @@ impl Outcome {
     #[must_use]
     pub fn put(self, key: DataKey, expect: Expect, value: &Value) -> Self {
         self.write(key, expect, Change::Put(value.to_string()))
+    }
+
+    /// The same for a record that is of no use after an instant, and may be cleaned away from then on.
+    #[must_use]
+    pub fn put_until(self, key: DataKey, expect: Expect, value: &Value, until: Timestamp) -> Self {
+        self.write(key, expect, Change::PutUntil(value.to_string(), until))
     }
 
     /// Removes a record of the bot's own if it is found as expected.

@@ -80,6 +80,9 @@ pub struct DataWrite {
 pub enum Change {
     /// Gives it this value, JSON.
     Put(String),
+    /// The same for a record that is of no use after an instant: from then on it may be gone at any time, or not for days
+    /// (the table cleans up when it has time). What depends on the instant stands in the value.
+    PutUntil(String, Timestamp),
     /// Removes it.
     Remove,
     /// Nothing: the record is only to be found as expected.
@@ -125,7 +128,8 @@ pub fn check(writes: &[DataWrite]) -> Result<(), InvalidWrites> {
         if writes[..n].iter().any(|earlier| earlier.key == write.key) {
             return Err(InvalidWrites::Twice(n));
         }
-        if matches!(&write.change, Change::Put(value) if value.len() > MAX_VALUE) {
+        if matches!(&write.change, Change::Put(value) | Change::PutUntil(value, _) if value.len() > MAX_VALUE)
+        {
             return Err(InvalidWrites::Value(n));
         }
     }

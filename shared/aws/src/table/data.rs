@@ -41,18 +41,22 @@ pub(crate) fn data_item(
     let values = seen.map(|seen| std::collections::HashMap::from([(":seen".to_owned(), item::n(seen))]));
     let empty = TransactWriteItem::builder();
     Ok(match &write.change {
-        Change::Put(value) => {
+        Change::Put(value) | Change::PutUntil(value, _) => {
+            let mut stored = item::m([
+                ("pk", pk),
+                ("sk", item::s(SK)),
+                ("v", item::n(ITEM_VERSION)),
+                ("version", item::n(next_version(write.expect, now))),
+                ("value", item::s(value)),
+                ("by", item::s(subject.key.as_str())),
+                ("updated_at", item::n(now)),
+            ]);
+            if let Change::PutUntil(_, until) = &write.change {
+                stored.insert("expires_at".to_owned(), item::n(until.as_secs_ceil()));
+            }
             let put = Put::builder()
                 .table_name(table)
-                .set_item(Some(item::m([
-                    ("pk", pk),
-                    ("sk", item::s(SK)),
-                    ("v", item::n(ITEM_VERSION)),
-                    ("version", item::n(next_version(write.expect, now))),
-                    ("value", item::s(value)),
-                    ("by", item::s(subject.key.as_str())),
-                    ("updated_at", item::n(now)),
-                ])))
+                .set_item(Some(stored))
                 .set_condition_expression(expression)
                 .set_expression_attribute_names(names)
                 .set_expression_attribute_values(values)

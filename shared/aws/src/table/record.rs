@@ -97,6 +97,7 @@ pub(crate) fn write_intent(intent: &Intent, params: Option<AttributeValue>) -> A
             entry.insert(name.to_owned(), value);
         }
     };
+    optional("params_row", params.is_none().then(|| item::n(1)));
     optional("params", params);
     optional("previous", intent.previous.map(item::n));
     optional("not_before", intent.call.not_before.map(item::n));
@@ -118,10 +119,11 @@ fn read_intent(n: &str, value: &AttributeValue) -> Option<IntentRecord> {
             n: n.parse().ok()?,
             call: Call {
                 method: item::text(entry, "method")?.to_owned(),
-                // Absent: in a row. Empty is no JSON object, so it cannot be meant.
+                // Empty is no JSON object, so that it stands for "in a row".
                 params: match entry.get("params") {
                     Some(params) => raw::unpack(params)?,
-                    None => String::new(),
+                    None if entry.contains_key("params_row") => String::new(),
+                    None => return None,
                 },
                 on_unknown: match item::text(entry, "on_unknown") {
                     Some("resend_once") => OnUnknown::ResendOnce,

@@ -101,7 +101,12 @@ pub(super) fn ask(admins: Admins) -> impl Fn(&Context, &Incoming) -> Outcome {
         let question = update.reply(question);
         Outcome::of("reset_asked")
             .then(question.map(|question| question.buttons(Keyboard::of([button]))))
-            .put(confirmation_key(&code), Expect::Absent, &json!(confirmation))
+            .put_until(
+                confirmation_key(&code),
+                Expect::Absent,
+                &json!(confirmation),
+                context.now + CONFIRM_WITHIN,
+            )
     }
 }
 

@@ -115,7 +115,7 @@ impl Store {
         for write in &commit.writes {
             let place = (subject.bot_id, write.key.clone());
             match &write.change {
-                Change::Put(value) => {
+                Change::Put(value) | Change::PutUntil(value, _) => {
                     let item = DataItem {
                         value: value.clone(),
                         version: next_version(write.expect, now),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use penstock_domain::data::{Change, DataKey, DataWrite, Expect};
 use penstock_domain::failure::{Disposition, Failure};
 use penstock_domain::ids::{BotId, LedgerKey, Scope, UpdateDigest, UpdateId, quarantine_group, trace_id};
 use penstock_domain::intent::{Call, IntentClaim, OnUnknown, plan};
@@ -247,4 +248,46 @@ async fn holds_and_debits_are_written_as_they_always_were() {
     assert_written(&table, "CHAT#424242:1001", "GATE", golden!("v1/gate")).await;
     table.ledger.debit_bot(BOT, 3, NOW).await.unwrap();
     assert_written(&table, "BOT#424242", "GATE#interactive", golden!("v1/bot_gate")).await;
+}
+
+#[tokio::test]
+async fn what_an_unclaimed_run_makes_and_the_bots_own_records_are_written_as_they_always_were() {
+    let table = embedded_table().await;
+    let subject = subject(1005);
+    let request = ClaimRequest {
+        owner: Owner("0f0e0d0c-request:1".to_owned()),
+        redrive: 0,
+        digest: UpdateDigest(0x0123_4567_89ab_cdef),
+        now: NOW,
+        lease_until: NOW + Duration::from_secs(19),
+    };
+    // Stored as it is, since it does not compress: the parameters stand in a row.
+    let digits = (0..10_000).map(|n: u64| UpdateDigest::of(&n.to_be_bytes()).to_string());
+    let params = format!(r#"{{"chat_id":1001,"text":"{}"}}"#, digits.collect::<String>());
+    let big = Call::new("sendMessage", params);
+    let commit = Commit {
+        intents: plan(BOT, vec![big]).unwrap(),
+        state: None,
+        writes: vec![DataWrite {
+            key: DataKey::new("order", "A-7"),
+            expect: Expect::Absent,
+            change: Change::PutUntil(r#"{"total":3}"#.to_owned(), NOW + Duration::from_secs(60)),
+        }],
+        result: "ordered".to_owned(),
+    };
+    let run = RunAs::Unclaimed(request);
+    let committed = table.ledger.commit(&subject, &run, &commit, NOW).await;
+    assert_eq!(committed.unwrap(), Commitment::Done);
+    assert_written(
+        &table,
+        "UPD#424242:1005",
+        "LEDGER",
+        golden!("v1/ledger_unclaimed"),
+    )
+    .await;
+    assert_written(&table, "DATA#424242:order#A-7", "ITEM", golden!("v1/data_item")).await;
+    let row = table.get("UPD#424242:1005".to_owned(), "INTENT#0").await;
+    let mut names: Vec<_> = row.unwrap().into_keys().collect();
+    names.sort();
+    assert_eq!(names, ["expires_at", "params", "pk", "sk", "v"]);
 }
