@@ -128,7 +128,7 @@ impl World {
         }
         for write in &run.outcome.writes {
             match &write.change {
-                Change::Put(value) => {
+                Change::Put(value) | Change::PutUntil(value, _) => {
                     let item = DataItem {
                         value: value.clone(),
                         version: data::next_version(write.expect, self.now),
