@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
+mod documents;
 mod pipeline;
 mod protocol;
+mod reports;
 mod repository;
 mod requirements;
 mod stack;

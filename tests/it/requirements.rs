@@ -60,7 +60,7 @@ fn the_number_of_open_requirements_only_falls() {
 }
 
 /// The names in backticks: those that look like test names.
-fn named_tests(proof: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn named_tests(proof: &str) -> impl Iterator<Item = &str> {
     proof
         .split('`')
         .skip(1)
@@ -68,18 +68,23 @@ fn named_tests(proof: &str) -> impl Iterator<Item = &str> {
         .filter(|name| name.contains('_') && !name.contains(['/', '.', ' ', ':']))
 }
 
-#[test]
-fn what_is_met_names_a_proof_that_exists() {
+/// The names of all functions of the repository.
+pub(crate) fn functions() -> BTreeSet<String> {
     let searched = Command::new("git")
         .args(["grep", "-hoE", "--untracked", r"fn [a-z0-9_]+\("])
         .current_dir(root())
         .output()
         .unwrap();
     let found = String::from_utf8(searched.stdout).unwrap();
-    let functions: BTreeSet<_> = found
+    found
         .lines()
-        .map(|line| line.trim_start_matches("fn ").trim_end_matches('('))
-        .collect();
+        .map(|line| line.trim_start_matches("fn ").trim_end_matches('(').to_owned())
+        .collect()
+}
+
+#[test]
+fn what_is_met_names_a_proof_that_exists() {
+    let functions = functions();
     assert!(functions.len() > 100);
     for row in rows().iter().filter(|row| row.status == "met") {
         let tests: Vec<_> = named_tests(&row.proof).collect();

@@ -227,3 +227,59 @@ async fn what_could_not_be_settled_is_never_sent_twice() {
         (IntentState::Unknown, 1)
     );
 }
+
+/// "Thinking..." and, two seconds later, the answer in its place.
+async fn thought(world: &World) -> Vec<Record> {
+    let edit = Call {
+        not_before: Some(START + Duration::from_secs(2)),
+        refers_to: Some(0),
+        ..call("editMessageText", &json!({"chat_id": 5, "text": PRIVATE}))
+    };
+    committed(world, 1, vec![say(5, 1), edit]).await
+}
+
+#[tokio::test]
+async fn an_edit_of_a_message_of_the_same_outcome_waits_for_it_and_learns_its_id() {
+    let world = world();
+    let records = thought(&world).await;
+    let sent = ApiReply {
+        message_id: Some(77),
+        already_done: false,
+    };
+    world.deps.api.answer("sendMessage", Ok(sent));
+    assert_eq!(deliver(&world, &records).await, back(&[("m1.1", 2_000)]));
+    world.deps.clock.advance(Duration::from_secs(2));
+    assert_eq!(deliver(&world, &records[1..]).await, back(NONE));
+    let edit = world.deps.api.calls().pop().unwrap();
+    let params: serde_json::Value = serde_json::from_str(&edit.params).unwrap();
+    assert_eq!(
+        (edit.method.as_str(), &params["message_id"]),
+        ("editMessageText", &json!(77))
+    );
+    assert_eq!(intent(&world, 1, 1).state, IntentState::Sent);
+}
+
+#[tokio::test]
+async fn an_edit_of_a_message_that_was_not_sent_has_failed() {
+    let world = world();
+    let records = thought(&world).await;
+    world.deps.api.answer(
+        "sendMessage",
+        Err(ApiError::Refused {
+            method: "sendMessage".to_owned(),
+            code: 400,
+            description: "Bad Request: message text is empty".to_owned(),
+            disposition: Disposition::Permanent,
+            meaning: Meaning::Plain,
+        }),
+    );
+    deliver(&world, &records).await;
+    world.deps.clock.advance(Duration::from_secs(2));
+    assert_eq!(deliver(&world, &records[1..]).await, back(NONE));
+    let edit = intent(&world, 1, 1);
+    assert_eq!(
+        (edit.state, edit.failure.unwrap().code.as_str()),
+        (IntentState::Failed, "no_target")
+    );
+    assert_eq!(world.deps.api.calls().len(), 1, "nothing was edited");
+}
