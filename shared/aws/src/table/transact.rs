@@ -4,7 +4,7 @@
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{BuildError, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{CancellationReason, Put, TransactWriteItem};
+use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{Commit, PortError, RunAs, StateWrite, Subject};
 use sha2::{Digest as _, Sha256};
@@ -25,7 +25,7 @@ pub(crate) enum Refused {
 }
 
 /// Whose part of the transaction an item is.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Ledger,
     State,
@@ -126,7 +126,7 @@ fn request_token(run: &RunAs, commit: &Commit, now: Timestamp) -> String {
         .collect()
 }
 
-/// Reads a cancelled transaction. The Update's record comes first: whoever lost it has no say about the rest.
+/// Reads a cancelled transaction.
 fn cancelled(
     operation: &'static str,
     places: &[Part],
@@ -136,37 +136,110 @@ fn cancelled(
     else {
         return Err(port_error(operation, error));
     };
-    let code = |reason: &CancellationReason| reason.code().unwrap_or("None").to_owned();
-    let reasons: Vec<(Part, &CancellationReason)> = places
+    let reasons = cancelled.cancellation_reasons();
+    let codes: Vec<_> = places
         .iter()
         .copied()
-        .zip(cancelled.cancellation_reasons())
+        .zip(reasons.iter().map(|reason| reason.code().unwrap_or(NO_REASON)))
         .collect();
-    let refused = reasons
-        .iter()
-        .find(|(_, reason)| code(reason) == "ConditionalCheckFailed");
-    match refused {
-        Some((Part::Ledger, reason)) => return Ok(Refused::Ledger(reason.item().cloned())),
-        Some((Part::State, _)) => return Ok(Refused::State),
-        Some((Part::Data(n), _)) => return Ok(Refused::Data(*n)),
-        // Rows have no condition.
-        Some((Part::Row, _)) | None => {}
-    }
-    let other = reasons
-        .iter()
-        .map(|(_, reason)| code(reason))
-        .find(|code| code != "None")
-        .unwrap_or_else(|| "TransactionCanceled".to_owned());
-    // Items that are too large are a validation error; everything else (TransactionConflict, throttling) is for now.
-    if other == "ValidationError" || other == "ItemCollectionSizeLimitExceeded" {
-        return Err(PortError::Rejected {
+    match meaning(&codes) {
+        Meaning::Ledger => Ok(Refused::Ledger(
+            reasons.first().and_then(|reason| reason.item().cloned()),
+        )),
+        Meaning::State => Ok(Refused::State),
+        Meaning::Data(n) => Ok(Refused::Data(n)),
+        Meaning::NeverTaken(code) => Err(PortError::Rejected {
             operation,
-            code: other,
+            code,
             source: Box::new(error),
-        });
+        }),
+        Meaning::NotNow(code) => Err(PortError::Unavailable { operation, code }),
     }
-    Err(PortError::Unavailable {
-        operation,
-        code: other,
-    })
+}
+
+/// The code of an item that did not refuse.
+const NO_REASON: &str = "None";
+
+/// What the reasons of a cancelled transaction come to.
+#[derive(Debug, PartialEq, Eq)]
+enum Meaning {
+    Ledger,
+    State,
+    Data(usize),
+    NeverTaken(String),
+    NotNow(String),
+}
+
+/// Reads the reasons, one for each item. The Update's record comes first: who lost it has no say about the rest. Then
+/// what no repeat would cure. Two transactions that met at the chat's state or at a record are a changed state: what was
+/// read is read anew.
+fn meaning(codes: &[(Part, &str)]) -> Meaning {
+    let find = |wanted: &str| {
+        codes
+            .iter()
+            .find(|(_, code)| *code == wanted)
+            .map(|(part, _)| *part)
+    };
+    if let Some((Part::Ledger, "ConditionalCheckFailed")) = codes.first() {
+        return Meaning::Ledger;
+    }
+    if let Some((_, code)) = codes
+        .iter()
+        .find(|(_, code)| ["ValidationError", "ItemCollectionSizeLimitExceeded"].contains(code))
+    {
+        return Meaning::NeverTaken((*code).to_owned());
+    }
+    match find("ConditionalCheckFailed") {
+        Some(Part::State) => return Meaning::State,
+        Some(Part::Data(n)) => return Meaning::Data(n),
+        // The record was the first; rows have no condition.
+        Some(Part::Ledger | Part::Row) | None => {}
+    }
+    match find("TransactionConflict") {
+        Some(Part::State | Part::Data(_)) => return Meaning::State,
+        Some(Part::Ledger | Part::Row) | None => {}
+    }
+    let code = codes
+        .iter()
+        .map(|(_, code)| *code)
+        .find(|code| *code != NO_REASON);
+    Meaning::NotNow(code.unwrap_or("TransactionCanceled").to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_of_a_cancelled_transaction_has_one_meaning() {
+        const REFUSED: &str = "ConditionalCheckFailed";
+        const CONFLICT: &str = "TransactionConflict";
+        let not_now = |code: &str| Meaning::NotNow(code.to_owned());
+        let never = || Meaning::NeverTaken("ValidationError".to_owned());
+        for (codes, expected) in [
+            ([REFUSED, "None", "None", "None"], Meaning::Ledger),
+            ([REFUSED, REFUSED, REFUSED, "None"], Meaning::Ledger),
+            ([REFUSED, "None", "ValidationError", "None"], Meaning::Ledger),
+            (["None", REFUSED, REFUSED, "None"], Meaning::State),
+            (["None", "None", REFUSED, "None"], Meaning::Data(0)),
+            (["None", "None", REFUSED, "ValidationError"], never()),
+            (["ValidationError", "None", "None", "None"], never()),
+            (["None", CONFLICT, "None", "None"], Meaning::State),
+            (["None", "None", CONFLICT, "None"], Meaning::State),
+            ([CONFLICT, "None", "None", "None"], not_now(CONFLICT)),
+            (
+                ["None", "ThrottlingError", "None", "None"],
+                not_now("ThrottlingError"),
+            ),
+            (
+                ["None", "None", "None", "ProvisionedThroughputExceeded"],
+                not_now("ProvisionedThroughputExceeded"),
+            ),
+            (["None"; 4], not_now("TransactionCanceled")),
+        ] {
+            let places = [Part::Ledger, Part::State, Part::Data(0), Part::Row];
+            let given: Vec<_> = places.into_iter().zip(codes).collect();
+            assert_eq!(meaning(&given), expected, "{codes:?}");
+        }
+    }
 }
