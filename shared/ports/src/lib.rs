@@ -6,12 +6,14 @@ mod error;
 mod inbox;
 mod outbox;
 mod queue;
+mod repairs;
 mod secrets;
 
 pub use botapi::{ApiError, ApiReply, BotApi, Meaning};
 pub use clock::{Clock, Draw};
 pub use error::PortError;
 pub use inbox::{Claim, ClaimAs, Commit, Commitment, Filed, Inbox, StateWrite, Subject, TakeOver, Verdict};
-pub use outbox::{Debit, HORIZON, IntentSettlement, IntentStart, Outbox, SettleAs};
+pub use outbox::{Debit, GiveUp, GivenUp, HORIZON, IntentSettlement, IntentStart, Outbox, SettleAs};
 pub use queue::{Deliveries, Enqueue, QueueSender, VisibilityChange};
+pub use repairs::{ATTENTION_SHARDS, AttentionKind, AuditRow, Letter, Need, Page, Place, Repaired, Repairs};
 pub use secrets::SecretSource;

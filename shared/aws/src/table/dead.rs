@@ -79,7 +79,7 @@ pub(crate) fn kill(
 ) -> Write {
     let (write, raw) = dead_values(write, subject, stored, failure, now);
     write.number("expires_at", expires_at).update(&format!(
-        "SET {DEAD}, {TRY}, {} REMOVE #lease_until, #next_at, {}",
+        "SET {DEAD}, {TRY}, {} REMOVE #lease_until, #next_at, #discarded_at, {}",
         raw.set, raw.removed
     ))
 }
@@ -124,7 +124,7 @@ impl Letter<'_> {
             .update(&format!(
                 "SET {DEAD}, {TRY}, {}, {LETTER}, #fence = if_not_exists(#fence, :zero) + :one, \
                  #attempts = if_not_exists(#attempts, :zero), #open = if_not_exists(#open, :zero) \
-                 REMOVE #owner, #lease_until, #next_at, {}",
+                 REMOVE #owner, #lease_until, #next_at, #discarded_at, {}",
                 raw.set, raw.removed
             ))
             .condition(
@@ -145,7 +145,7 @@ impl Letter<'_> {
             .number("seen", seen.0)
             .update(&format!(
                 "SET {DEAD}, #tries = list_append(:none, :try), {}, {LETTER}, #fence = #fence + :one, \
-                 #attempts = :zero, #open = :zero REMOVE #owner, #lease_until, #next_at, {OUTCOME}, {}{digest}",
+                 #attempts = :zero, #open = :zero REMOVE #owner, #lease_until, #next_at, #discarded_at, {OUTCOME}, {}{digest}",
                 raw.set, raw.removed
             ))
             .condition("#expires_at < :now_s AND #fence = :seen")

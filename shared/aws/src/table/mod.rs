@@ -7,10 +7,15 @@ mod commit;
 mod dead;
 mod expression;
 mod gate;
+mod give_up;
 mod intents;
 mod item;
+mod letter;
 mod raw;
 mod record;
+mod repair;
+mod repair_port;
+mod repair_sends;
 mod tries;
 
 use std::collections::HashMap;
@@ -167,6 +172,10 @@ impl Outbox for Ledger {
 
     async fn settle(&self, settlement: &IntentSettlement) -> Result<bool, PortError> {
         self.settle_intent(settlement).await
+    }
+
+    async fn give_up(&self, give_up: &penstock_ports::GiveUp) -> Result<penstock_ports::GivenUp, PortError> {
+        self.give_up_intent(give_up).await
     }
 
     async fn hold_chat(

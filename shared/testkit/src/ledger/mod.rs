@@ -4,13 +4,14 @@
 mod inbox;
 mod inspect;
 mod outbox;
+mod repairs;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use penstock_domain::failure::Failure;
 use penstock_domain::ids::{BotId, LedgerKey};
-use penstock_domain::intent::{IntentClaim, IntentState};
+use penstock_domain::intent::{IntentClaim, IntentRecord};
 use penstock_domain::ledger::{ClaimRequest, Fence, Record, Retention};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{
@@ -36,11 +37,8 @@ pub struct Row {
 }
 
 impl Row {
-    fn has_unknown(&self) -> bool {
-        self.record
-            .intents
-            .iter()
-            .any(|stored| stored.state == IntentState::Unknown)
+    fn needs_person(&self) -> bool {
+        self.record.intents.iter().any(IntentRecord::needs_person)
     }
 }
 
@@ -52,6 +50,7 @@ struct Store {
     holds: HashMap<(BotId, String), Timestamp>,
     bot_holds: HashMap<BotId, Timestamp>,
     gates: HashMap<BotId, i64>,
+    hands: HashMap<LedgerKey, repairs::Hands>,
 }
 
 #[derive(Debug)]
@@ -75,6 +74,7 @@ impl FakeLedger {
             holds: HashMap::new(),
             bot_holds: HashMap::new(),
             gates: HashMap::new(),
+            hands: HashMap::new(),
         };
         Self(Mutex::new(Inner {
             store,
@@ -185,6 +185,10 @@ impl Outbox for FakeLedger {
 
     async fn settle(&self, settlement: &IntentSettlement) -> Result<bool, PortError> {
         self.call("ledger.settle_intent", |store| store.settle_intent(settlement))
+    }
+
+    async fn give_up(&self, give_up: &penstock_ports::GiveUp) -> Result<penstock_ports::GivenUp, PortError> {
+        self.call("ledger.give_up", |store| store.give_up(give_up))
     }
 
     async fn hold_chat(
