@@ -110,7 +110,7 @@ async fn a_dead_letter_is_listed_redriven_done_and_answered() {
         "{refused}"
     );
     // The copy that died comes once more: it is of an earlier generation.
-    dies(&stack, &text(1, CHAT, "hello"), "hop 2").await;
+    dies(&stack, &text(1, CHAT, "hello"), "hop-2").await;
     assert_eq!(stack.replies(CHAT).len(), 1);
     assert_eq!(stack.record(1).await.unwrap().state, State::Done);
     stack.stack.shutdown().await;
@@ -209,7 +209,7 @@ async fn a_discarded_letter_stays_closed_when_it_comes_again() {
         .await
         .unwrap();
     assert_eq!(needs(&stack, now(&stack)).await, []);
-    dies(&stack, &text(1, CHAT, "hello"), "hop 2").await;
+    dies(&stack, &text(1, CHAT, "hello"), "hop-2").await;
     // Telegram repeats it too.
     assert_eq!(stack.post(text(1, CHAT, "hello")).await, 200);
     stack.rest().await;
