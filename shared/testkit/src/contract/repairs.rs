@@ -175,24 +175,29 @@ pub async fn what_is_not_dead_is_not_redriven<W: World>(world: &W) {
     assert_eq!(parked.redrive(&letter, &act("ada", START)).await, Repaired::Done);
     // Read while it was dead.
     assert_eq!(
-        parked.redrive(&letter, &act("bob", START)).await,
+        parked.redrive(&letter, &act("bob", START + MILLISECOND)).await,
         Repaired::Changed
     );
     // Read while it was pending, processing, done.
     let pending = parked.letter().await;
     assert_eq!(
-        parked.redrive(&pending, &act("bob", START)).await,
+        parked.redrive(&pending, &act("bob", START + MILLISECOND)).await,
         Repaired::Changed
     );
     let claim = parked.acquire_as(&in_generation(1, "worker 2", START)).await;
     let processing = parked.letter().await;
     assert_eq!(
-        parked.redrive(&processing, &act("bob", START)).await,
+        parked
+            .redrive(&processing, &act("bob", START + MILLISECOND))
+            .await,
         Repaired::Changed
     );
     assert_eq!(parked.commit(&claim, &plain(None), START).await, Commitment::Done);
     let done = parked.letter().await;
-    assert_eq!(parked.redrive(&done, &act("bob", START)).await, Repaired::Changed);
+    assert_eq!(
+        parked.redrive(&done, &act("bob", START + MILLISECOND)).await,
+        Repaired::Changed
+    );
     let record = parked.record().await;
     assert_eq!((record.state, record.redrive), (State::Done, 1));
     assert_eq!(parked.audit().await.len(), 1);
@@ -265,23 +270,23 @@ pub async fn an_edit_of_what_somebody_else_has_touched_changes_nothing<W: World>
     assert_eq!(case.edit(&seen, "[1]", &act("ada", START)).await, Repaired::Done);
     let late = noise(600_000, 24);
     assert_eq!(
-        case.edit(&seen, &late, &act("bob", START)).await,
+        case.edit(&seen, &late, &act("bob", START + MILLISECOND)).await,
         Repaired::Changed
     );
     assert_eq!(case.body().await.as_deref(), Some("[1]"));
     let seen = case.letter().await;
     assert_eq!(case.redrive(&seen, &act("ada", START)).await, Repaired::Done);
     assert_eq!(
-        case.edit(&seen, &late, &act("bob", START)).await,
+        case.edit(&seen, &late, &act("bob", START + MILLISECOND)).await,
         Repaired::Changed
     );
     let pending = case.letter().await;
     assert_eq!(
-        case.edit(&pending, &late, &act("bob", START)).await,
+        case.edit(&pending, &late, &act("bob", START + MILLISECOND)).await,
         Repaired::Changed
     );
     assert_eq!(
-        case.discard(&pending, &act("bob", START)).await,
+        case.discard(&pending, &act("bob", START + MILLISECOND)).await,
         Repaired::Changed
     );
     assert_eq!(case.body().await.as_deref(), Some("[1]"));
@@ -323,10 +328,13 @@ pub async fn a_discarded_letter_leaves_the_index_and_stays_dead<W: World>(world:
     let letter = case.letter().await;
     assert_eq!((letter.need(now), letter.attention), (None, None));
     assert_eq!(
-        case.edit(&letter, "[1]", &act("bob", now)).await,
+        case.edit(&letter, "[1]", &act("bob", now + MILLISECOND)).await,
         Repaired::Changed
     );
-    assert_eq!(case.discard(&letter, &act("bob", now)).await, Repaired::Changed);
+    assert_eq!(
+        case.discard(&letter, &act("bob", now + MILLISECOND)).await,
+        Repaired::Changed
+    );
 }
 
 /// It is in the index from then on, and once more when it dies again.

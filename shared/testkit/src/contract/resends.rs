@@ -181,7 +181,8 @@ pub async fn an_unknown_send_that_a_person_settles_has_been_sent<W: World>(world
         "its worker's late word is no trouble"
     );
     assert_eq!(
-        case.resend(&case.letter().await, 0, &act("bob", now)).await,
+        case.resend(&case.letter().await, 0, &act("bob", now + MILLISECOND))
+            .await,
         Repaired::Changed
     );
 }
