@@ -149,3 +149,22 @@ fn edited(editor: Option<&str>, old: &str) -> Result<String, anyhow::Error> {
     }
     std::fs::read_to_string(file.path()).context("what the editor left cannot be read")
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_editor_leaves_is_the_new_body_and_an_editor_that_fails_changes_nothing() {
+        let base = tempfile::tempdir().unwrap();
+        let mended = base.path().join("mended.json");
+        std::fs::write(&mended, r#"{"update_id":1}"#).unwrap();
+        // `cp MENDED FILE` leaves the mended body in the file.
+        let editor = format!("cp {}", mended.display());
+        assert_eq!(edited(Some(&editor), "{}").unwrap(), r#"{"update_id":1}"#);
+        assert_eq!(edited(Some("true"), "{}").unwrap(), "{}");
+        for broken in [Some("false"), Some("no-such-editor-anywhere"), Some(" "), None] {
+            assert!(edited(broken, "{}").is_err(), "{broken:?}");
+        }
+    }
+}
