@@ -82,6 +82,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("penstock-telegram", &["penstock-domain", "penstock-ports"]),
     (
+        "penstock-repair",
+        &["penstock-domain", "penstock-formats", "penstock-ports"],
+    ),
+    (
         "penstock-testkit",
         &["penstock-domain", "penstock-formats", "penstock-ports"],
     ),

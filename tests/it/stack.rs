@@ -73,7 +73,7 @@ impl TestStack {
         );
     }
 
-    fn ledger(&self) -> Ledger {
+    pub(crate) fn ledger(&self) -> Ledger {
         let table = &self.stack.resources().tables[0].name;
         let day = Duration::from_secs(86_400);
         let retention = Retention {

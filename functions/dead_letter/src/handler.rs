@@ -6,21 +6,18 @@ use aws_lambda_events::event::sqs::SqsBatchResponse;
 use penstock_batch::{Alone, Record, Time, Verdict, answer, growing_wait, run};
 use penstock_domain::failure::{Disposition, Failure};
 use penstock_domain::ids::{BotId, LedgerKey, MessageGroupId};
-use penstock_domain::intent::{IntentClaim, IntentRefusal, IntentState};
-use penstock_domain::ledger::Owner;
+use penstock_domain::intent::{IntentRefusal, IntentState};
 use penstock_formats::ReadError;
 use penstock_formats::envelope::Envelope;
 use penstock_formats::outbound::{Origin, Outbound};
 use penstock_formats::quarantine::Quarantined;
 use penstock_ports::{
-    Clock, Deliveries, Enqueue, Filed, Inbox, IntentSettlement, IntentStart, Outbox, PortError, QueueSender,
-    SettleAs, Subject,
+    Clock, Deliveries, Enqueue, Filed, GiveUp, GivenUp, Inbox, IntentSettlement, Outbox, PortError,
+    QueueSender, SettleAs, Subject,
 };
 
 /// What filing one record may need.
 pub(crate) const NEEDED: Duration = Duration::from_secs(5);
-/// The lease under which an intent is given up.
-const LEASE: Duration = Duration::from_secs(10);
 /// Wait behind an earlier intent of the same chat that has not ended.
 const BEHIND_WAIT: Duration = Duration::from_secs(30);
 /// What SQS has given up on.
@@ -200,34 +197,41 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
     /// An intent that nobody could send is given up; one that may be on its way is unknown.
     async fn intent(&self, record: &Record, outbound: &Outbound) -> Result<Verdict, PortError> {
         let now = self.0.clock.now();
-        let claim = IntentClaim {
-            owner: Owner(format!("{}:{}:{now}", record.id, record.receive_count)),
+        let failure = |disposition| Failure::new(REDROVE, REDROVE_WHY, disposition, 1, now);
+        let give_up = GiveUp {
+            key: outbound.key.clone(),
             n: outbound.n,
+            of: outbound.of,
             redrive: outbound.redrive,
             resend: outbound.resend,
-            refers_to: None,
             previous: outbound.previous,
+            failure: failure(Disposition::Permanent),
             now,
-            lease_until: now + LEASE,
         };
-        let failure = |disposition| Failure::new(REDROVE, REDROVE_WHY, disposition, 1, now);
-        let (owner, settle) = match self.0.ledger.start(&outbound.key, &claim).await? {
-            IntentStart::Acquired { .. } | IntentStart::Refused(IntentRefusal::Mine { .. }) => (
-                Some(claim.owner),
-                SettleAs::Failed {
-                    failure: failure(Disposition::Permanent),
-                },
-            ),
-            IntentStart::Refused(refusal) => match refusal {
-                IntentRefusal::Settled | IntentRefusal::Mine { .. } => return Ok(Verdict::Done),
+        let state = match self.0.ledger.give_up(&give_up).await? {
+            GivenUp::Failed => IntentState::Failed,
+            GivenUp::Refused(refusal) => match refusal {
+                IntentRefusal::Settled => return Ok(Verdict::Done),
                 IntentRefusal::BehindPrevious => return Ok(Verdict::ComeBackIn(BEHIND_WAIT)),
                 IntentRefusal::HeldUntil(until) => return Ok(Verdict::held(until.since(now))),
-                IntentRefusal::Lost => (
-                    None,
-                    SettleAs::Unknown {
-                        failure: failure(Disposition::Ambiguous),
-                    },
-                ),
+                // No claim is made here, so none can be ours.
+                IntentRefusal::Mine { .. } => return Ok(Verdict::ComeBackIn(BEHIND_WAIT)),
+                IntentRefusal::Lost => {
+                    let settlement = IntentSettlement {
+                        key: outbound.key.clone(),
+                        n: outbound.n,
+                        of: outbound.of,
+                        owner: None,
+                        settle: SettleAs::Unknown {
+                            failure: failure(Disposition::Ambiguous),
+                        },
+                        now,
+                    };
+                    if !Outbox::settle(&self.0.ledger, &settlement).await? {
+                        return Ok(Verdict::ComeBackIn(BEHIND_WAIT));
+                    }
+                    IntentState::Unknown
+                }
                 IntentRefusal::Absent => {
                     return self
                         .foreign(record, "no_intent", "there is no such intent in the ledger")
@@ -235,26 +239,13 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
                 }
             },
         };
-        let settlement = IntentSettlement {
-            key: outbound.key.clone(),
-            n: outbound.n,
-            of: outbound.of,
-            owner,
-            settle,
-            now,
-        };
-        let settled = Outbox::settle(&self.0.ledger, &settlement).await?;
         tracing::error!(
             trace_id = outbound.trace_id,
             intent.n = outbound.n,
-            settled,
+            state = state.name(),
             "an intent reached the dead-letter queue"
         );
-        Ok(if settled {
-            Verdict::Done
-        } else {
-            Verdict::ComeBackIn(BEHIND_WAIT)
-        })
+        Ok(Verdict::Done)
     }
 
     async fn quarantined(&self, record: &Record, quarantined: &Quarantined) -> Result<Verdict, PortError> {

@@ -342,6 +342,21 @@ pub struct IntentRecord {
     pub failure: Option<Failure>,
 }
 
+impl IntentRecord {
+    /// Whether a person had it sent again and no sender has claimed it since.
+    #[must_use]
+    pub fn is_resent_and_waits(&self) -> bool {
+        self.state == IntentState::Intended && self.resend > 0
+    }
+
+    /// Whether it keeps its Update in the index of what needs a person. One that was sent again does until it is
+    /// claimed: its copy may have been lost on the way to the queue.
+    #[must_use]
+    pub fn needs_person(&self) -> bool {
+        self.state == IntentState::Unknown || self.is_resent_and_waits()
+    }
+}
+
 /// What a sender's claim asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntentClaim {

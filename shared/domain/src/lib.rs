@@ -14,6 +14,7 @@ pub mod intent;
 pub mod kind;
 pub mod ledger;
 pub mod method;
+pub mod repair;
 pub mod retry;
 pub mod route;
 mod scan;

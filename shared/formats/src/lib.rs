@@ -4,6 +4,8 @@
 pub mod envelope;
 pub mod outbound;
 pub mod quarantine;
+pub mod redriven;
+mod text;
 mod version;
 
 pub use version::{ReadError, SCHEMA_VERSION};

@@ -1,13 +1,12 @@
 //! The body of a message on the outbound queue: one whole intent, so that the sender needs no read before its claim.
 
-use std::borrow::Cow;
-
 use penstock_domain::ids::{BotId, LedgerKey, UpdateId};
 use penstock_domain::intent::{Call, Intent, OnUnknown};
 use penstock_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::text::escape_noncharacters;
 use crate::version::{ReadError, SCHEMA_VERSION, read};
 
 /// An intent on its way to the sender.
@@ -164,14 +163,6 @@ impl Outbound {
             params,
         })
     }
-}
-
-/// In JSON these characters can only stand inside strings, so an escape is equal to each.
-fn escape_noncharacters(json: &str) -> Cow<'_, str> {
-    if json.contains(['\u{fffe}', '\u{ffff}']) {
-        return Cow::Owned(json.replace('\u{fffe}', "\\ufffe").replace('\u{ffff}', "\\uffff"));
-    }
-    Cow::Borrowed(json)
 }
 
 #[cfg(test)]

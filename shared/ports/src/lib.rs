@@ -6,6 +6,7 @@ mod error;
 mod inbox;
 mod outbox;
 mod queue;
+mod repairs;
 mod secrets;
 
 pub use botapi::{ApiError, ApiReply, BotApi, Meaning};
@@ -15,6 +16,7 @@ pub use inbox::{
     Claim, ClaimAs, Commit, Commitment, Filed, Inbox, RunAs, Settlement, StateWrite, Subject, TakeOver,
     Verdict,
 };
-pub use outbox::{Debit, HORIZON, IntentSettlement, IntentStart, Outbox, SettleAs};
+pub use outbox::{Debit, GiveUp, GivenUp, HORIZON, IntentSettlement, IntentStart, Outbox, SettleAs};
 pub use queue::{Deliveries, Enqueue, QueueSender, VisibilityChange};
+pub use repairs::{ATTENTION_SHARDS, AttentionKind, AuditRow, Letter, Need, Page, Place, Repaired, Repairs};
 pub use secrets::SecretSource;

@@ -68,6 +68,36 @@ pub struct IntentSettlement {
     pub now: Timestamp,
 }
 
+/// An intent that the queue gave up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GiveUp {
+    /// The Update's key.
+    pub key: LedgerKey,
+    /// The intent's number.
+    pub n: u8,
+    /// How many intents the Update has.
+    pub of: u8,
+    /// The generation of the copy in hand.
+    pub redrive: u32,
+    /// The resending number of the copy in hand.
+    pub resend: u32,
+    /// The previous intent of the same group.
+    pub previous: Option<u8>,
+    /// Why it is given up.
+    pub failure: Failure,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// The answer to giving an intent up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GivenUp {
+    /// It has failed.
+    Failed,
+    /// It was not for us to give up; this is why.
+    Refused(IntentRefusal),
+}
+
 /// The intents of the ledger, and the holds that 429s put on chats.
 pub trait Outbox: Send + Sync {
     /// Claims an intent before its call.
@@ -79,6 +109,10 @@ pub trait Outbox: Send + Sync {
 
     /// Settles an intent; `false` if the claim does not hold any more.
     fn settle(&self, settlement: &IntentSettlement) -> impl Future<Output = Result<bool, PortError>> + Send;
+
+    /// An intent that nobody could send becomes `failed`, in one write: whether it was never begun or waits for its next
+    /// try, of exactly this generation and resending, and once the previous one of its chat has ended.
+    fn give_up(&self, give_up: &GiveUp) -> impl Future<Output = Result<GivenUp, PortError>> + Send;
 
     /// Puts a hold on a chat: no send before then. Holds are combined by the later one and never shortened.
     fn hold_chat(

@@ -3,10 +3,10 @@
 use clap::{Parser, Subcommand};
 
 use crate::failure::{Ended, Failure};
-use crate::{bench, dev, drill, trace, trigger};
+use crate::{bench, dead, dev, drill, trace, trigger};
 
 /// What every command's help ends with.
-const EXIT_CODES: &str = "Exit codes: 0 all is well; 1 it ran but did not end as it should; 2 something has to be put \
+pub(crate) const EXIT_CODES: &str = "Exit codes: 0 all is well; 1 it ran but did not end as it should; 2 something has to be put \
                           right first (command line, port, token, state directory); 3 not found.";
 
 /// Telegram bots on AWS Lambda, whole on this machine.
@@ -32,6 +32,9 @@ pub(crate) enum Command {
     /// Tell what became of an update
     #[command(after_help = EXIT_CODES)]
     Trace(trace::TraceArgs),
+    /// Look at what died, and put it right
+    #[command(subcommand, after_help = EXIT_CODES)]
+    Dead(dead::Dead),
     /// Measure the pipeline on a stack of its own, and check that nothing is lost, doubled or out of order
     #[command(after_help = EXIT_CODES)]
     Bench(bench::BenchArgs),
@@ -53,6 +56,7 @@ pub(crate) async fn run(command: Command) -> Result<Ended, Failure> {
         Command::Dev(args) => Box::pin(dev::run(&args)).await,
         Command::Trigger(args) => trigger::run(&args).await,
         Command::Trace(args) => Box::pin(trace::run(&args)).await,
+        Command::Dead(dead) => Box::pin(dead::run(&dead)).await,
         Command::Bench(args) => Box::pin(bench::run(&args)).await,
         Command::Drill(drill) => Box::pin(drill::run(&drill)).await,
     }
@@ -104,12 +108,32 @@ mod tests {
     }
 
     #[test]
+    fn a_change_of_dead_letters_says_why_and_all_of_them_only_with_yes() {
+        for line in [
+            "penstock dead edit 5 --actor me",
+            "penstock dead redrive 5 --actor me",
+            "penstock dead discard 5 --actor me",
+            "penstock dead redrive --all --reason x --actor me",
+            "penstock dead discard --all --reason x --actor me",
+        ] {
+            assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
+        }
+        assert!(parse("penstock dead redrive --all --yes --reason x --actor me").is_ok());
+        assert!(parse("penstock dead redrive --chat -100123 --reason x --actor me").is_ok());
+    }
+
+    #[test]
     fn every_command_can_answer_in_json() {
         for line in [
             "penstock dev --json",
             "penstock trigger text --json",
             "penstock trace 5 --json",
             "penstock bench --json",
+            "penstock dead list --json",
+            "penstock dead show 5 --json",
+            "penstock dead edit 5 --json --reason x --actor me",
+            "penstock dead redrive 5 --json --reason x --actor me",
+            "penstock dead discard 5 --json --reason x --actor me",
             "penstock drill kill-stack --json",
         ] {
             assert!(parse(line).is_ok(), "{line}");

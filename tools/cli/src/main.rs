@@ -3,6 +3,7 @@
 mod bench;
 mod called;
 mod cli;
+mod dead;
 mod dev;
 mod drill;
 mod failure;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
+use penstock_aws::WallClock;
 use penstock_local::Stack;
 use penstock_local::aws::{Clients, Endpoints};
 use penstock_local::template::LOCAL_REGION;
@@ -33,6 +34,15 @@ pub(crate) struct Running {
     pub(crate) bot_id: u64,
     pub(crate) aws_endpoint: String,
     pub(crate) table: String,
+    /// The stack's clock: where its time and the wall's were equal, and how fast it runs.
+    #[serde(default)]
+    pub(crate) time_origin_ms: i64,
+    #[serde(default = "one")]
+    pub(crate) time_scale: f64,
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 impl Running {
@@ -51,6 +61,8 @@ impl Running {
                 .first()
                 .map(|table| table.name.clone())
                 .unwrap_or_default(),
+            time_origin_ms: stack.view().clock().origin_ms(),
+            time_scale: stack.view().clock().scale(),
         }
     }
 
@@ -92,6 +104,11 @@ impl Running {
     /// Its webhook.
     pub(crate) fn webhook(&self) -> Webhook {
         Webhook::new(&self.webhook_url, &self.webhook_secret)
+    }
+
+    /// Its clock.
+    pub(crate) fn clock(&self) -> WallClock {
+        WallClock::scaled(self.time_origin_ms, self.time_scale)
     }
 
     /// Clients of its services.
@@ -145,6 +162,8 @@ mod tests {
             bot_id: 424_242,
             aws_endpoint: "http://127.0.0.1:9".to_owned(),
             table: "penstock".to_owned(),
+            time_origin_ms: 0,
+            time_scale: 1.0,
         }
     }
 

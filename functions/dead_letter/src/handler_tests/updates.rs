@@ -189,3 +189,73 @@ async fn one_whose_id_was_used_before_by_another_is_filed_beside_it() {
         assert_eq!(world.deps.outbound.calls(), 0);
     }
 }
+
+/// What is to become of a letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Becomes {
+    Filed,
+    Acknowledged,
+    Dispatched,
+    Waits,
+}
+
+/// The table of design section 4, "Dead letters": state by generation by lease.
+#[tokio::test]
+async fn every_state_generation_and_lease_is_filed_by_the_table() {
+    for state in State::ALL {
+        for (letter, stored) in [(0, 1), (1, 1)] {
+            for is_lease_over in [false, true] {
+                let world = world();
+                done(&world, &update(1, 5), 1).await;
+                let mut row_before = row(&world, &key(1));
+                let record = &mut row_before.record;
+                (record.state, record.redrive) = (state, stored);
+                record.owner = Some(Owner("a processor".to_owned()));
+                record.lease_until = (state == State::Processing).then_some(START + Duration::from_secs(18));
+                record.next_at = matches!(state, State::Retrying | State::Deferred)
+                    .then_some(START + Duration::from_secs(300));
+                if state != State::Done {
+                    record.intents.clear();
+                }
+                let before = row_before.clone();
+                world.deps.ledger.put(row_before);
+                if is_lease_over {
+                    world.deps.clock.advance(Duration::from_millis(20_001));
+                }
+                let expected = match state {
+                    _ if letter < stored => Becomes::Acknowledged,
+                    State::Pending | State::Retrying | State::Deferred => Becomes::Filed,
+                    State::Processing if is_lease_over => Becomes::Filed,
+                    State::Processing => Becomes::Waits,
+                    State::Dead => Becomes::Acknowledged,
+                    State::Done => Becomes::Dispatched,
+                };
+                let came_back = deliver(&world, &[generation(&update(1, 5), letter)]).await;
+                let after = row(&world, &key(1));
+                let queued = world.deps.outbound.messages().len();
+                let cell = format!("{state:?}, generation {letter} of {stored}, lease over: {is_lease_over}");
+                assert_eq!(came_back.is_empty(), expected != Becomes::Waits, "{cell}");
+                assert_eq!(queued, usize::from(expected == Becomes::Dispatched), "{cell}");
+                if expected == Becomes::Filed {
+                    assert_filed(&world, &message(1, 5));
+                    assert!(after.record.fence > before.record.fence, "{cell}");
+                    assert_eq!(after.record.redrive, stored, "{cell}");
+                } else {
+                    assert_eq!(after, before, "{cell}");
+                }
+            }
+        }
+    }
+}
+
+/// A person has closed it.
+#[tokio::test]
+async fn one_that_was_discarded_is_acknowledged_and_stays_closed() {
+    let world = world();
+    assert_eq!(deliver(&world, &[update(1, 5)]).await, back(NONE));
+    let mut stored = row(&world, &key(1));
+    stored.attention = None;
+    world.deps.ledger.put(stored.clone());
+    assert_eq!(deliver(&world, &[again(&update(1, 5))]).await, back(NONE));
+    assert_eq!(row(&world, &key(1)), stored);
+}

@@ -2,7 +2,7 @@
 
 use aws_sdk_dynamodb::types::ReturnValue;
 use penstock_domain::ids::{BotId, LedgerKey};
-use penstock_domain::intent::IntentState;
+use penstock_domain::intent::IntentRecord;
 use penstock_domain::time::Timestamp;
 use penstock_ports::PortError;
 
@@ -25,27 +25,34 @@ pub(crate) fn attention_sk(at: Timestamp, key: &LedgerKey) -> String {
 
 impl Ledger {
     /// Takes an Update that was just written, and looks like this now, out of the index, unless one of its intents is
-    /// unknown still.
+    /// unknown still, or was sent again and is not claimed yet.
     pub(crate) async fn leave_attention(&self, key: &LedgerKey, now_is: &Item) -> Result<(), PortError> {
         const OPERATION: &str = "ledger.leave_attention";
         if !now_is.contains_key("attn_pk") {
             return Ok(());
         }
         let intents = read_record(OPERATION, now_is)?.intents;
-        if intents.iter().any(|stored| stored.state == IntentState::Unknown) {
+        if intents.iter().any(IntentRecord::needs_person) {
             return Ok(());
         }
-        let none_unknown: Vec<_> = intents
+        let none_needs: Vec<_> = intents
             .iter()
-            .map(|stored| format!("#intents.#i{}.#state <> :unknown", stored.intent.n))
+            .map(|stored| {
+                let intent = format!("#intents.#i{}", stored.intent.n);
+                format!(
+                    "{intent}.#state <> :unknown AND NOT ({intent}.#state = :intended AND {intent}.#resend > :zero)"
+                )
+            })
             .collect();
         let write = Write::to(update_pk(key), "LEDGER")
             .text("done", "done")
             .text("unknown", "unknown")
+            .text("intended", "intended")
+            .number("zero", 0)
             .update("REMOVE #attn_pk, #attn_sk")
-            .condition(&format!("#state = :done AND {}", none_unknown.join(" AND ")));
+            .condition(&format!("#state = :done AND {}", none_needs.join(" AND ")));
         point("ledger.leave_attention.before");
-        // Refused: another intent became unknown in between, and that has to be seen.
+        // Refused: another intent became unknown or was sent again in between, and that has to be seen.
         self.write(OPERATION, write, ReturnValue::None).await?;
         point("ledger.leave_attention.after");
         Ok(())

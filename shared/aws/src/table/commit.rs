@@ -31,7 +31,11 @@ fn done(
         .iter()
         .map(|(n, entry)| (n.to_string(), entry.clone()))
         .collect();
-    let of_an_earlier_life = if is_first { ", #tries, #dead_at" } else { "" };
+    let of_an_earlier_life = if is_first {
+        ", #tries, #dead_at, #discarded_at"
+    } else {
+        ""
+    };
     write
         .text("done", "done")
         .value("intents", AttributeValue::M(entries))

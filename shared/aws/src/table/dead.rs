@@ -81,12 +81,12 @@ pub(crate) fn kill(
     let (write, raw) = dead_values(write, subject, stored, failure, now);
     if is_first {
         return write.update(&format!(
-            "SET {DEAD}, {FIRST_TRY}, #open = :zero, {}{set} REMOVE #lease_until, #next_at, {OUTCOME}, {}",
+            "SET {DEAD}, {FIRST_TRY}, #open = :zero, {}{set} REMOVE #lease_until, #next_at, #discarded_at, {OUTCOME}, {}",
             raw.set, raw.removed
         ));
     }
     write.update(&format!(
-        "SET {DEAD}, {TRY}, {}{set} REMOVE #lease_until, #next_at, {}",
+        "SET {DEAD}, {TRY}, {}{set} REMOVE #lease_until, #next_at, #discarded_at, {}",
         raw.set, raw.removed
     ))
 }
@@ -131,7 +131,7 @@ impl Letter<'_> {
             .update(&format!(
                 "SET {DEAD}, {TRY}, {}, {LETTER}, #fence = if_not_exists(#fence, :zero) + :one, \
                  #attempts = if_not_exists(#attempts, :zero), #open = if_not_exists(#open, :zero) \
-                 REMOVE #owner, #lease_until, #next_at, {}",
+                 REMOVE #owner, #lease_until, #next_at, #discarded_at, {}",
                 raw.set, raw.removed
             ))
             .condition(
@@ -152,7 +152,7 @@ impl Letter<'_> {
             .number("seen", seen.0)
             .update(&format!(
                 "SET {DEAD}, {FIRST_TRY}, {}, {LETTER}, #fence = #fence + :one, \
-                 #attempts = :zero, #open = :zero REMOVE #owner, #lease_until, #next_at, {OUTCOME}, {}{digest}",
+                 #attempts = :zero, #open = :zero REMOVE #owner, #lease_until, #next_at, #discarded_at, {OUTCOME}, {}{digest}",
                 raw.set, raw.removed
             ))
             .condition("#expires_at < :now_s AND #fence = :seen")

@@ -205,7 +205,7 @@ impl Ledger {
     }
 
     /// Nothing is open any more: the record lives on only to know a repeat.
-    async fn shorten_life(&self, key: &LedgerKey, now: Timestamp) -> Result<(), PortError> {
+    pub(crate) async fn shorten_life(&self, key: &LedgerKey, now: Timestamp) -> Result<(), PortError> {
         let write = Write::to(update_pk(key), "LEDGER")
             .number("zero", 0)
             .number("expires_at", self.retention.expires_at(0, now))

@@ -8,11 +8,16 @@ mod data;
 mod dead;
 mod expression;
 mod gate;
+mod give_up;
 mod intent_rows;
 mod intents;
 mod item;
+mod letter;
 mod raw;
 mod record;
+mod repair;
+mod repair_port;
+mod repair_sends;
 mod settle;
 mod settling;
 mod transact;
@@ -188,6 +193,10 @@ impl Outbox for Ledger {
 
     async fn settle(&self, settlement: &IntentSettlement) -> Result<bool, PortError> {
         self.settle_intent(settlement).await
+    }
+
+    async fn give_up(&self, give_up: &penstock_ports::GiveUp) -> Result<penstock_ports::GivenUp, PortError> {
+        self.give_up_intent(give_up).await
     }
 
     async fn hold_chat(

@@ -105,6 +105,33 @@ impl Ledger {
         })
     }
 
+    /// Lets the rows of a body, if it is kept in rows, live as long as a record that is about to live longer.
+    pub(crate) async fn prolong_rows(&self, key: &LedgerKey, expires_at: i64) -> Result<(), PortError> {
+        const OPERATION: &str = "ledger.prolong_rows";
+        let Some(record) = self.get(OPERATION, update_pk(key), "LEDGER").await? else {
+            return Ok(());
+        };
+        let rows: usize = item::number(&record, "raw_rows").unwrap_or(0);
+        let set = item::text(&record, "raw_set").unwrap_or_default();
+        for index in 0..rows {
+            point("ledger.raw.before");
+            self.client
+                .update_item()
+                .table_name(self.table.as_ref())
+                .key("pk", item::s(update_pk(key)))
+                .key("sk", item::s(row_sk(set, index)))
+                .update_expression("SET expires_at = :expires_at")
+                // A row that is gone stays gone: half a body is none.
+                .condition_expression("attribute_exists(pk)")
+                .expression_attribute_values(":expires_at", item::n(expires_at))
+                .send()
+                .await
+                .map_err(|error| port_error(OPERATION, error))?;
+            point("ledger.raw.after");
+        }
+        Ok(())
+    }
+
     /// The raw body of a dead letter, from its record or its rows; `None` if the record holds none.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use super::tries::{FIRST_TRY, TRY};
 use crate::hooks::point;
 
 /// What a first write over a record past its life removes of it, beside what every such write does.
-const EARLIER_LIFE: &str = "#attn_pk, #attn_sk, #raw, #raw_rows, #raw_set, #dead_at";
+const EARLIER_LIFE: &str = "#attn_pk, #attn_sk, #raw, #raw_rows, #raw_set, #dead_at, #discarded_at";
 
 /// The Update waits until `next_at`; `given_back` says that the try does not count.
 fn waiting(

@@ -9,7 +9,7 @@ use penstock_ports::{Commitment, Filed, Inbox as _, Verdict};
 use super::{Case, DAY, LEASE_AND_MARGIN, MILLISECOND, START, World, failure, plain, request};
 
 /// Text that no compression makes much shorter: six random bits a byte.
-fn noise(bytes: usize, seed: u64) -> String {
+pub(super) fn noise(bytes: usize, seed: u64) -> String {
     let mut state = seed | 1;
     let mut next = || {
         // Xorshift of Marsaglia, 64 bits.

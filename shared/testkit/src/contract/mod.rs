@@ -7,6 +7,8 @@ pub mod gates;
 pub mod intents;
 pub mod outcome;
 pub mod records;
+pub mod repairs;
+pub mod resends;
 pub mod unclaimed;
 pub mod unknown;
 
@@ -19,8 +21,8 @@ use penstock_domain::kind::UpdateKind;
 use penstock_domain::ledger::{ClaimRequest, Owner, Record, Refusal, Retention, State};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{
-    Claim, ClaimAs, Commit, Commitment, Inbox, IntentSettlement, IntentStart, Outbox, RunAs, SettleAs,
-    Settlement, StateWrite, Subject, TakeOver, Verdict,
+    Claim, ClaimAs, Commit, Commitment, Inbox, IntentSettlement, IntentStart, Letter, Outbox, Repaired,
+    Repairs, RunAs, SettleAs, Settlement, StateWrite, Subject, TakeOver, Verdict,
 };
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -44,7 +46,7 @@ const DIGEST: UpdateDigest = UpdateDigest(0x00c0_ffee_00c0_ffee);
 /// A ledger under test, and what the ports do not show of it.
 pub trait World: Sync {
     /// The ledger.
-    type Ledger: Inbox + Outbox;
+    type Ledger: Inbox + Outbox + Repairs;
 
     /// It. Its records live as long as [`RETENTION`] says.
     fn ledger(&self) -> &Self::Ledger;
@@ -55,11 +57,25 @@ pub trait World: Sync {
     /// An update id that was not given before.
     fn fresh_update(&self) -> i64;
 
-    /// A person sends a dead Update again.
-    fn redrive(&self, key: &LedgerKey, redrive: u32, now: Timestamp) -> impl Future<Output = ()> + Send;
+    /// A person sends a dead Update again, so that it is in that generation.
+    fn redrive(&self, key: &LedgerKey, redrive: u32, now: Timestamp) -> impl Future<Output = ()> + Send {
+        async move {
+            let letter = read_letter(self.ledger(), key).await;
+            let redriven = self.ledger().redrive(&letter, &repairs::act("ada", now)).await;
+            assert_eq!(redriven.expect("redrive answers"), Repaired::Done);
+            assert_eq!(letter.record.redrive + 1, redrive);
+        }
+    }
 
-    /// A person has an intent sent again that failed or is unknown.
-    fn resend(&self, key: &LedgerKey, n: u8, resend: u32, now: Timestamp) -> impl Future<Output = ()> + Send;
+    /// A person has an intent sent again that failed or is unknown, so that it is in that resending.
+    fn resend(&self, key: &LedgerKey, n: u8, resend: u32, now: Timestamp) -> impl Future<Output = ()> + Send {
+        async move {
+            let letter = read_letter(self.ledger(), key).await;
+            let resent = self.ledger().resend(&letter, n, &repairs::act("ada", now)).await;
+            assert_eq!(resent.expect("resend answers"), Repaired::Done);
+            assert_eq!(letter.record.intents[usize::from(n)].resend + 1, resend);
+        }
+    }
 
     /// The raw body that is stored with an Update.
     fn raw_body(&self, key: &LedgerKey) -> impl Future<Output = Option<String>> + Send;
@@ -69,6 +85,11 @@ pub trait World: Sync {
 
     /// Until when a chat is held.
     fn hold(&self, bot: BotId, chat: &str) -> impl Future<Output = Option<Timestamp>> + Send;
+}
+
+async fn read_letter(ledger: &impl Repairs, key: &LedgerKey) -> Letter {
+    let letter = ledger.letter(key).await.expect("letter answers");
+    letter.expect("there is a record")
 }
 
 /// One Update under test.
@@ -387,6 +408,29 @@ macro_rules! contract_tests {
                 a_copy_of_an_earlier_resend_is_settled
                 a_resent_intent_leaves_the_index_when_it_is_started
                 a_resent_failure_is_open_again;
+            repairs: a_dead_letter_is_read_as_it_was_filed
+                a_redriven_letter_is_pending_in_its_next_generation_and_audited
+                a_repeated_redrive_is_a_success_and_is_audited_once
+                of_many_redrives_at_once_one_is_done
+                what_is_not_dead_is_not_redriven
+                a_redriven_letter_is_shown_until_it_is_claimed
+                an_edited_body_replaces_the_one_before_and_both_digests_are_audited
+                an_edit_of_what_somebody_else_has_touched_changes_nothing
+                a_repeated_edit_is_a_success_and_is_audited_once
+                a_discarded_letter_leaves_the_index_and_stays_dead
+                a_discarded_letter_that_is_redriven_is_back
+                what_has_outlived_its_time_is_not_repaired
+                what_needs_a_person_is_listed_page_by_page;
+            resends: a_resent_failure_is_shown_until_it_is_claimed
+                only_what_failed_or_is_unknown_is_sent_again
+                a_resent_send_is_shown_while_others_of_its_update_end
+                an_unknown_send_that_a_person_settles_has_been_sent
+                of_two_unknown_sends_that_a_person_settles_the_last_one_closes_the_update
+                what_nobody_could_send_has_failed_at_once
+                what_is_being_sent_is_not_given_up
+                the_sends_of_a_chat_are_given_up_in_their_order
+                a_copy_of_an_earlier_resend_gives_nothing_up
+                what_is_given_up_leaves_an_unknown_sibling_in_the_index;
             gates: a_hold_is_never_shortened
                 a_hold_binds_one_chat_of_one_bot
                 debits_add_up_and_an_idle_gate_does_not_wait

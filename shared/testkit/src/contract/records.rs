@@ -4,7 +4,7 @@ use penstock_domain::data::{Change, DataItem, DataKey, DataWrite, Expect};
 use penstock_domain::intent::{Call, plan};
 use penstock_domain::ledger::{ClaimRequest, Refusal, State};
 use penstock_domain::time::Timestamp;
-use penstock_ports::{Claim, Commit, Commitment, Filed, Inbox as _, StateWrite, Verdict};
+use penstock_ports::{Claim, Commit, Commitment, Filed, Inbox as _, Repairs as _, StateWrite, Verdict};
 
 use super::{Case, DAY, MILLISECOND, START, World, failure, plain, request};
 
@@ -229,5 +229,7 @@ pub async fn an_intent_that_is_too_big_for_the_record_is_read_back_whole<W: Worl
         Filed::Done(record) => whole(&record),
         other => panic!("{other:?}"),
     }
+    let letter = case.ledger().letter(case.key()).await.expect("letter answers");
+    whole(&letter.expect("it is there").record);
     assert_eq!(case.begin(0, "sender", START).await, 1);
 }

@@ -12,7 +12,7 @@ fn lost() -> SettleAs {
 }
 
 /// So many sends, of which those before `until` are unknown.
-async fn unknown<W: World>(world: &W, sends: usize, until: u8) -> Case<'_, W> {
+pub(super) async fn unknown<W: World>(world: &W, sends: usize, until: u8) -> Case<'_, W> {
     let case = Case::done(world, sends).await;
     for n in 0..until {
         case.begin(n, &format!("sender {n}"), START).await;

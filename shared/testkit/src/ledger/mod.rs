@@ -4,6 +4,7 @@
 mod inbox;
 mod inspect;
 mod outbox;
+mod repairs;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use penstock_domain::data::{DataItem, DataKey};
 use penstock_domain::failure::Failure;
 use penstock_domain::ids::{BotId, LedgerKey};
-use penstock_domain::intent::{IntentClaim, IntentState};
+use penstock_domain::intent::{IntentClaim, IntentRecord};
 use penstock_domain::ledger::{ClaimRequest, Fence, Record, Retention};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{
@@ -35,11 +36,8 @@ pub struct Row {
 }
 
 impl Row {
-    fn has_unknown(&self) -> bool {
-        self.record
-            .intents
-            .iter()
-            .any(|stored| stored.state == IntentState::Unknown)
+    fn needs_person(&self) -> bool {
+        self.record.intents.iter().any(IntentRecord::needs_person)
     }
 }
 
@@ -52,6 +50,7 @@ struct Store {
     holds: HashMap<(BotId, String), Timestamp>,
     bot_holds: HashMap<BotId, Timestamp>,
     gates: HashMap<BotId, i64>,
+    hands: HashMap<LedgerKey, repairs::Hands>,
 }
 
 #[derive(Debug)]
@@ -76,6 +75,7 @@ impl FakeLedger {
             holds: HashMap::new(),
             bot_holds: HashMap::new(),
             gates: HashMap::new(),
+            hands: HashMap::new(),
         };
         Self(Mutex::new(Inner {
             store,
@@ -192,6 +192,10 @@ impl Outbox for FakeLedger {
 
     async fn settle(&self, settlement: &IntentSettlement) -> Result<bool, PortError> {
         self.call("ledger.settle_intent", |store| store.settle_intent(settlement))
+    }
+
+    async fn give_up(&self, give_up: &penstock_ports::GiveUp) -> Result<penstock_ports::GivenUp, PortError> {
+        self.call("ledger.give_up", |store| store.give_up(give_up))
     }
 
     async fn hold_chat(

@@ -42,7 +42,7 @@ impl Store {
             (stored.lease_until, stored.next_at) = (Some(claim.lease_until), None);
             stored.attempts += 1;
             let attempt = stored.attempts;
-            if claim.resend > 0 && !row.has_unknown() {
+            if claim.resend > 0 && !row.needs_person() {
                 row.attention = None;
             }
             return IntentStart::Acquired {
@@ -112,7 +112,7 @@ impl Store {
                 if row.record.open == 0 || *of == 1 {
                     row.record.expires_at = self.retention.expires_at(0, *now);
                 }
-                if !row.has_unknown() {
+                if !row.needs_person() {
                     row.attention = None;
                 }
             }

@@ -132,15 +132,7 @@ async fn create(client: &Client) {
         .unwrap();
 }
 
-fn number(number: impl ToString) -> AttributeValue {
-    AttributeValue::N(number.to_string())
-}
-
 impl Table {
-    fn seconds(now: Timestamp) -> AttributeValue {
-        number(RETENTION.expires_at(1, now))
-    }
-
     pub(crate) async fn get(&self, pk: String, sk: &str) -> Option<HashMap<String, AttributeValue>> {
         let answer = self
             .client
@@ -153,30 +145,6 @@ impl Table {
             .await
             .unwrap();
         answer.item
-    }
-
-    async fn update(
-        &self,
-        key: &LedgerKey,
-        update: &str,
-        names: &[(&str, &str)],
-        values: HashMap<String, AttributeValue>,
-    ) {
-        let names = names
-            .iter()
-            .map(|(alias, name)| ((*alias).to_owned(), (*name).to_owned()))
-            .collect();
-        self.client
-            .update_item()
-            .table_name(TABLE)
-            .key("pk", AttributeValue::S(format!("UPD#{key}")))
-            .key("sk", AttributeValue::S("LEDGER".to_owned()))
-            .update_expression(update)
-            .set_expression_attribute_names(Some(names))
-            .set_expression_attribute_values(Some(values))
-            .send()
-            .await
-            .unwrap();
     }
 }
 
@@ -193,45 +161,6 @@ impl World for Table {
 
     fn fresh_update(&self) -> i64 {
         self.last_update.fetch_add(1, Ordering::SeqCst) + 1
-    }
-
-    async fn redrive(&self, key: &LedgerKey, redrive: u32, now: Timestamp) {
-        let values = HashMap::from([
-            (":state".to_owned(), AttributeValue::S("pending".to_owned())),
-            (":redrive".to_owned(), number(redrive)),
-            (":attempts".to_owned(), number(0)),
-            (":expires_at".to_owned(), Self::seconds(now)),
-        ]);
-        let update =
-            "SET #state = :state, redrive = :redrive, attempts = :attempts, expires_at = :expires_at";
-        self.update(key, update, &[("#state", "state")], values).await;
-    }
-
-    async fn resend(&self, key: &LedgerKey, n: u8, resend: u32, now: Timestamp) {
-        use penstock_domain::intent::IntentState;
-        use penstock_ports::Inbox as _;
-        let record = self.ledger.read(key).await.unwrap().unwrap();
-        let was = record.intents[usize::from(n)].state;
-        assert!(
-            matches!(was, IntentState::Failed | IntentState::Unknown),
-            "{was:?}"
-        );
-        let values = HashMap::from([
-            (":state".to_owned(), AttributeValue::S("intended".to_owned())),
-            (":resend".to_owned(), number(resend)),
-            (":opened".to_owned(), number(u8::from(was == IntentState::Failed))),
-            (":expires_at".to_owned(), Self::seconds(now)),
-        ]);
-        let number = n.to_string();
-        let names = [
-            ("#n", number.as_str()),
-            ("#state", "state"),
-            ("#resend", "resend"),
-            ("#open", "open"),
-        ];
-        let update = "SET intents.#n.#state = :state, intents.#n.#resend = :resend, #open = #open + :opened, \
-                      expires_at = :expires_at";
-        self.update(key, update, &names, values).await;
     }
 
     async fn raw_body(&self, key: &LedgerKey) -> Option<String> {

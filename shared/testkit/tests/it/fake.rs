@@ -34,17 +34,6 @@ impl World for Memory {
         self.last_update.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    async fn redrive(&self, key: &LedgerKey, redrive: u32, now: Timestamp) {
-        assert!(self.ledger.redrive(key, redrive, now), "{key} is not dead");
-    }
-
-    async fn resend(&self, key: &LedgerKey, n: u8, resend: u32, now: Timestamp) {
-        assert!(
-            self.ledger.resend(key, n, resend, now),
-            "intent {n} of {key} is neither failed nor unknown"
-        );
-    }
-
     async fn raw_body(&self, key: &LedgerKey) -> Option<String> {
         self.ledger.row(key).and_then(|row| row.raw)
     }

@@ -11,10 +11,11 @@ use penstock_domain::ids::{BotId, LedgerKey, Scope, UpdateDigest, UpdateId, quar
 use penstock_domain::intent::{Call, IntentClaim, OnUnknown, plan};
 use penstock_domain::kind::UpdateKind;
 use penstock_domain::ledger::{ClaimRequest, Owner};
+use penstock_domain::repair::Act;
 use penstock_domain::time::Timestamp;
 use penstock_ports::{
-    Claim, ClaimAs, Commit, Commitment, Filed, Inbox, IntentSettlement, IntentStart, Outbox, RunAs, SettleAs,
-    Settlement, StateWrite, Subject, Verdict,
+    Claim, ClaimAs, Commit, Commitment, Filed, Inbox, IntentSettlement, IntentStart, Outbox, Repaired,
+    Repairs as _, RunAs, SettleAs, Settlement, StateWrite, Subject, Verdict,
 };
 use serde_json::{Map, Value, json};
 
@@ -211,6 +212,34 @@ async fn a_dead_update_is_written_as_it_always_was() {
     let settled = Inbox::settle(&table.ledger, &subject, &RunAs::Claimed(claim), &verdict, NOW).await;
     assert_eq!(settled.unwrap(), Settlement::Settled);
     assert_written(&table, "UPD#424242:1004", "LEDGER", golden!("v1/ledger_dead")).await;
+}
+
+#[tokio::test]
+async fn what_a_person_does_is_written_as_it_always_was() {
+    let table = embedded_table().await;
+    let subject = subject(1005);
+    let claim = claimed(&table, &subject).await;
+    let verdict = Verdict::Dead {
+        raw: r#"{"update_id":1005,"message":{"chat":{"id":1001}}}"#.to_owned(),
+        failure: failed("handler_rejected", Disposition::Permanent),
+    };
+    let settled = Inbox::settle(&table.ledger, &subject, &RunAs::Claimed(claim), &verdict, NOW).await;
+    assert_eq!(settled.unwrap(), Settlement::Settled);
+    let letter = async || table.ledger.letter(&subject.key).await.unwrap().unwrap();
+    let act = |ms| {
+        let at = NOW + Duration::from_millis(ms);
+        Act::new("arn:aws:iam::123456789012:user/ada", "the shop is back", at).unwrap()
+    };
+    let raw = r#"{"update_id":1005,"message":{"chat":{"id":1001},"text":"x"}}"#;
+    let before = UpdateDigest(0x0123_4567_89ab_cdef);
+    let edited = table.ledger.edit(&letter().await, before, raw, &act(1)).await;
+    assert_eq!(edited.unwrap(), Repaired::Done);
+    let redriven = table.ledger.redrive(&letter().await, &act(2)).await;
+    assert_eq!(redriven.unwrap(), Repaired::Done);
+    let pk = "UPD#424242:1005";
+    assert_written(&table, pk, "LEDGER", golden!("v1/ledger_pending")).await;
+    assert_written(&table, pk, "AUDIT#1790000000124#0", golden!("v1/audit_edit")).await;
+    assert_written(&table, pk, "AUDIT#1790000000125#1", golden!("v1/audit_redrive")).await;
 }
 
 #[tokio::test]

@@ -9,6 +9,8 @@ fn every_case_of_the_contract_is_in_its_list() {
         include_str!("../../src/contract/gates.rs"),
         include_str!("../../src/contract/intents.rs"),
         include_str!("../../src/contract/outcome.rs"),
+        include_str!("../../src/contract/repairs.rs"),
+        include_str!("../../src/contract/resends.rs"),
         include_str!("../../src/contract/unknown.rs"),
     ];
     let listed: Vec<_> = list

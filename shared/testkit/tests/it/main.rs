@@ -9,3 +9,4 @@ mod dynamodb;
 mod fake;
 mod golden;
 mod listed;
+mod rows;

@@ -141,8 +141,8 @@ fn first_reply(after: u64, since: u64, json: bool) {
 /// What is told of a dead letter, if that is what the line says.
 fn dead_letter(line: &LogLine) -> Option<String> {
     let DeadLine { message, code, key } = serde_json::from_str(&line.text).ok()?;
-    let trace = called::command(&format!("trace {key}"));
-    (message == "dead letter").then(|| format!("dead letter: {code}; `{trace}` tells why"))
+    let show = called::command(&format!("dead show {key}"));
+    (message == "dead letter").then(|| format!("dead letter: {code}; `{show}` tells why and what to do"))
 }
 
 /// How long after its receipt something was sent, ms, if that is what the line says.
@@ -195,12 +195,12 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_letter_is_told_with_how_to_trace_it() {
+    fn a_dead_letter_is_told_with_how_to_look_at_it() {
         let dead =
             r#"{"level":"ERROR","message":"dead letter","code":"handler_panicked","attempt":3,"key":"7:5"}"#;
         let told = dead_letter(&line("penstock-processor", dead)).unwrap();
         assert!(
-            told.contains("handler_panicked") && told.contains(" trace 7:5`"),
+            told.contains("handler_panicked") && told.contains(" dead show 7:5`"),
             "{told}"
         );
         let other = dead.replace("dead letter", "tried");

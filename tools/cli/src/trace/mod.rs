@@ -18,6 +18,7 @@ use crate::ledger::Records;
 use crate::print;
 use crate::running::{DEFAULT_STATE_DIR, Running};
 use story::Story;
+pub(crate) use story::utc;
 
 /// Which update.
 #[derive(Debug, Args)]
@@ -41,11 +42,24 @@ pub(crate) struct TraceArgs {
     json: bool,
 }
 
-/// What is traced.
+/// What a person names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Subject {
+pub(crate) enum Subject {
     Update(i64),
     Key(String),
+}
+
+impl Subject {
+    /// The ledger key that is named.
+    pub(crate) fn key(&self, bot: Option<u64>) -> Result<LedgerKey, Failure> {
+        match self {
+            Self::Key(key) => Ok(LedgerKey::from_stored(key.clone())),
+            Self::Update(id) => {
+                let no_bot = || Failure::Usage(anyhow!("which bot? name its id with --bot"));
+                Ok(LedgerKey::new(BotId(bot.ok_or_else(no_bot)?), UpdateId(*id)))
+            }
+        }
+    }
 }
 
 impl FromStr for Subject {
@@ -75,13 +89,7 @@ struct Place {
 
 pub(crate) async fn run(args: &TraceArgs) -> Result<Ended, Failure> {
     let place = place(args).await?;
-    let key = match &args.update {
-        Subject::Key(key) => LedgerKey::from_stored(key.clone()),
-        Subject::Update(id) => {
-            let no_bot = || Failure::Usage(anyhow!("which bot? name its id with --bot"));
-            LedgerKey::new(BotId(args.bot.or(place.bot).ok_or_else(no_bot)?), UpdateId(*id))
-        }
-    };
+    let key = args.update.key(args.bot.or(place.bot))?;
     let Some(entry) = Records::new(place.client.clone(), &place.table)
         .read(&key)
         .await?

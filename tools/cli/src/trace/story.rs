@@ -164,7 +164,7 @@ fn attempts(count: u32) -> String {
 }
 
 /// `2026-09-21 14:13:20.143 UTC`, by the civil calendar counted in eras of 400 years from 1 March of year 0.
-fn utc(ms: i64) -> String {
+pub(crate) fn utc(ms: i64) -> String {
     const DAY_MS: i64 = 86_400_000;
     // Days from 1 March of year 0 to 1 January 1970.
     const EPOCH_DAY: i64 = 719_468;

@@ -43,7 +43,21 @@ pub(crate) struct Dev {
 impl Dev {
     /// A stack on a free port.
     pub(crate) fn start(state_dir: &Path) -> Self {
-        let mut command = program(&["dev", "--headless", "--json", "--port", "0", "--state-dir"]);
+        Self::start_scaled(state_dir, "1")
+    }
+
+    /// A stack on a free port whose time runs so many times as fast.
+    pub(crate) fn start_scaled(state_dir: &Path, scale: &str) -> Self {
+        let mut command = program(&[
+            "dev",
+            "--headless",
+            "--json",
+            "--port",
+            "0",
+            "--time-scale",
+            scale,
+            "--state-dir",
+        ]);
         let mut child = command.arg(state_dir).stdout(Stdio::piped()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
