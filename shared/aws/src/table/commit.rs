@@ -74,11 +74,13 @@ impl Ledger {
         now: Timestamp,
     ) -> Result<Commitment, PortError> {
         const OPERATION: &str = "ledger.commit";
-        point("ledger.commit.before");
         let refused = match &commit.state {
             None => {
                 let done = self.done(subject, claim, commit, now);
-                match self.write(OPERATION, done, ReturnValue::None).await? {
+                point("ledger.commit.before");
+                let written = self.write(OPERATION, done, ReturnValue::None).await?;
+                point("ledger.commit.after");
+                match written {
                     Written::Applied(_) => None,
                     Written::Refused(existing) => Some((existing, false)),
                 }
@@ -88,7 +90,6 @@ impl Ledger {
                     .await?
             }
         };
-        point("ledger.commit.after");
         let Some((existing, state_conflict)) = refused else {
             return Ok(Commitment::Done);
         };
@@ -124,6 +125,7 @@ impl Ledger {
             .into_transact(table)
             .map_err(rejected)?;
         let put = state_put(table, subject, state, now).map_err(rejected)?;
+        point("ledger.commit.before");
         let answer = self
             .client
             .transact_write_items()
@@ -132,6 +134,7 @@ impl Ledger {
             .client_request_token(request_token(claim, commit, now))
             .send()
             .await;
+        point("ledger.commit.after");
         match answer {
             Ok(_) => Ok(None),
             Err(error) => cancelled(operation, error).map(Some),
