@@ -110,7 +110,9 @@ mod tests {
             "penstock trigger text --json",
             "penstock trace 5 --json",
             "penstock bench --json",
+            "penstock bench calls --json",
             "penstock drill kill-stack --json",
+            "penstock drill crash-matrix --json",
         ] {
             assert!(parse(line).is_ok(), "{line}");
         }
