@@ -59,19 +59,13 @@ pub const POINTS: &[&str] = &[
 /// naming a directory it does so at the third pass or a later one, and only if it can take a token of that name there:
 /// a file `name.0` to `name.7`, removed by whoever takes it. So a drill limits the crashes of all processes together,
 /// those that are started in place of a killed one included, and sees how many there were.
-#[cfg(not(feature = "hooks"))]
-#[inline(always)]
-pub fn point(_name: &'static str) {}
-
-/// Passes the failpoint of that name, one of [`POINTS`].
-///
-/// With the `hooks` feature and `PENSTOCK_FAILPOINTS="name=crash@3,..."` the process kills itself (SIGKILL, so that
-/// nothing is finished, flushed or said) when it passes the point for the third time. With `PENSTOCK_FAILPOINT_TOKENS`
-/// naming a directory it does so at the third pass or a later one, and only if it can take a token of that name there:
-/// a file `name.0` to `name.7`, removed by whoever takes it. So a drill limits the crashes of all processes together,
-/// those that are started in place of a killed one included, and sees how many there were.
-#[cfg(feature = "hooks")]
+#[inline]
+#[cfg_attr(
+    not(feature = "hooks"),
+    expect(unused_variables, reason = "there is nothing to pass without hooks")
+)]
 pub fn point(name: &'static str) {
+    #[cfg(feature = "hooks")]
     armed::point(name);
 }
 
