@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
+mod calls;
 mod dead;
 mod documents;
+mod hooks;
 mod pipeline;
 mod protocol;
 mod reports;

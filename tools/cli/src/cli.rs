@@ -134,7 +134,9 @@ mod tests {
             "penstock dead edit 5 --json --reason x --actor me",
             "penstock dead redrive 5 --json --reason x --actor me",
             "penstock dead discard 5 --json --reason x --actor me",
+            "penstock bench calls --json",
             "penstock drill kill-stack --json",
+            "penstock drill crash-matrix --json",
         ] {
             assert!(parse(line).is_ok(), "{line}");
         }

@@ -7,6 +7,7 @@
 mod adapters;
 pub mod aws;
 pub mod bridge;
+pub mod calls;
 pub mod clock;
 mod console;
 pub mod esm;

@@ -160,9 +160,9 @@ impl Ledger {
                  REMOVE #attn_pk, #attn_sk, #next_at, #tries, #raw, #raw_rows, #raw_set, #dead_at, {OUTCOME}"
             ))
             .condition("#expires_at < :now_s AND #fence = :seen");
-        point("ledger.claim.before");
+        point("ledger.claim_expired.before");
         let written = self.write(OPERATION, write, ReturnValue::UpdatedNew).await?;
-        point("ledger.claim.after");
+        point("ledger.claim_expired.after");
         match written {
             Written::Applied(updated) => acquired(OPERATION, &request.owner, &updated).map(Claim::Acquired),
             Written::Refused(Some(existing)) => {

@@ -63,9 +63,11 @@ impl Ledger {
         let intents = stored_intents(OPERATION, &subject.key, &commit.intents, expires_at)?;
         let outcome = done(subject, run, commit, &intents, expires_at, now);
         let is_alone = commit.state.is_none() && commit.writes.is_empty() && intents.rows.is_empty();
-        point("ledger.commit.before");
         let refused = if is_alone {
-            match self.write(OPERATION, outcome, ReturnValue::None).await? {
+            point("ledger.commit.before");
+            let written = self.write(OPERATION, outcome, ReturnValue::None).await?;
+            point("ledger.commit.after");
+            match written {
                 Written::Applied(_) => None,
                 Written::Refused(existing) => Some(Refused::Ledger(existing)),
             }
@@ -73,7 +75,6 @@ impl Ledger {
             self.transact(OPERATION, subject, run, commit, outcome, intents.rows, now)
                 .await?
         };
-        point("ledger.commit.after");
         let existing = match refused {
             None => return Ok(Commitment::Done),
             Some(Refused::State) => return Ok(Commitment::StateConflict),

@@ -46,15 +46,17 @@ impl Ledger {
             .number("until", until)
             .update("SET #hold_until = :until, #v = :v, #expires_at = :expires_at")
             .condition("attribute_not_exists(#hold_until) OR #hold_until < :until");
-        point("ledger.hold.before");
+        point("ledger.hold_bot.before");
         self.write("ledger.hold_bot", write, ReturnValue::None).await?;
+        point("ledger.hold_bot.after");
         // What is debited during the hold queues up behind its end, instead of all coming back at that instant.
         let behind = gate(bot, now)
             .number("until", until)
             .update("SET #tat = :until, #v = :v, #expires_at = :expires_at")
             .condition("attribute_not_exists(#tat) OR #tat < :until");
+        point("ledger.hold_behind.before");
         self.write("ledger.hold_bot", behind, ReturnValue::None).await?;
-        point("ledger.hold.after");
+        point("ledger.hold_behind.after");
         Ok(())
     }
 
@@ -81,7 +83,10 @@ impl Ledger {
             .update("SET #tat = #tat + :cost, #v = :v, #expires_at = :expires_at")
             .condition("#tat >= :now AND #tat <= :horizon");
         let tat = |gate: &Item| item::number(gate, "tat").map_or(now, Timestamp::from_millis);
-        Ok(match self.write(OPERATION, busy, ReturnValue::AllNew).await? {
+        point("ledger.debit_busy.before");
+        let written = self.write(OPERATION, busy, ReturnValue::AllNew).await?;
+        point("ledger.debit_busy.after");
+        Ok(match written {
             Written::Applied(gate) => Debit::Reserved {
                 ahead: (tat(&gate) - cost).since(now),
             },

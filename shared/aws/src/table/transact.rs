@@ -13,6 +13,7 @@ use super::data::data_item;
 use super::expression::Write;
 use super::{ITEM_VERSION, Item, Ledger, chat_pk, item};
 use crate::error::port_error;
+use crate::hooks::point;
 
 /// What refused an outcome.
 pub(crate) enum Refused {
@@ -57,6 +58,7 @@ impl Ledger {
                 source: Box::new(error),
             })?;
         let (places, items): (Vec<Part>, Vec<TransactWriteItem>) = parts.into_iter().unzip();
+        point("ledger.commit.before");
         let answer = self
             .client
             .transact_write_items()
@@ -64,6 +66,7 @@ impl Ledger {
             .client_request_token(request_token(run, commit, now))
             .send()
             .await;
+        point("ledger.commit.after");
         match answer {
             Ok(_) => Ok(None),
             Err(error) => cancelled(operation, &places, error).map(Some),

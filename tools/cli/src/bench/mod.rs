@@ -1,12 +1,13 @@
 //! `penstock bench`: a load through a stack of its own. What came out is checked against what simulated Telegram saw.
 
 mod audit;
+mod calls;
 mod report;
 
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use clap::Args;
+use clap::{Args, Subcommand};
 use penstock_local::ledger::Story;
 use penstock_local::{SimulatedTelegram, Stack, StackOptions, Telegram};
 use telegram_sim::Limits;
@@ -24,7 +25,10 @@ use report::{Report, Times};
 
 /// The load, and the stack that it goes through.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Updates
     #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     updates: u32,
@@ -52,6 +56,13 @@ pub(crate) struct BenchArgs {
     json: bool,
 }
 
+/// What is measured instead of a load.
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Count the calls of AWS and the units of the table that one update costs, alone and in full batches
+    Calls(calls::CallsArgs),
+}
+
 fn rate(text: &str) -> Result<f64, String> {
     let rate: f64 = text.parse().map_err(|_| "give a number".to_owned())?;
     if rate.is_finite() && rate > 0.0 {
@@ -62,6 +73,9 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) async fn run(args: &BenchArgs) -> Result<Ended, Failure> {
+    if let Some(What::Calls(args)) = &args.what {
+        return Box::pin(calls::run(args)).await;
+    }
     let exe = std::env::current_exe()
         .context("this program's own file is not found")
         .map_err(Failure::Usage)?;
@@ -85,7 +99,7 @@ pub(crate) async fn run(args: &BenchArgs) -> Result<Ended, Failure> {
 }
 
 /// Limits that nothing reaches.
-fn no_limits() -> Limits {
+pub(crate) fn no_limits() -> Limits {
     Limits {
         bot_calls: usize::MAX,
         private_interval_ms: 0,

@@ -2,6 +2,7 @@
 
 mod audit;
 mod child;
+mod crash_matrix;
 mod kill_stack;
 
 use clap::Subcommand;
@@ -13,10 +14,14 @@ use crate::failure::{Ended, Failure};
 pub(crate) enum Drill {
     /// Kill the whole stack (SIGKILL) in the middle of a load, start it again, and see every update finish
     KillStack(kill_stack::KillStackArgs),
+    /// Kill a function process at every arrow of the pipeline, for every kind of update, and see nothing lost, doubled
+    /// or out of order
+    CrashMatrix(crash_matrix::CrashMatrixArgs),
 }
 
 pub(crate) async fn run(drill: &Drill) -> Result<Ended, Failure> {
     match drill {
         Drill::KillStack(args) => kill_stack::run(args).await,
+        Drill::CrashMatrix(args) => Box::pin(crash_matrix::run(args)).await,
     }
 }

@@ -12,8 +12,9 @@ use anyhow::anyhow;
 use penstock_domain::ids::BotId;
 use penstock_local::{QueueDepth, Stack};
 
-pub(crate) use case::{Case, Source, fresh_update_id};
+pub(crate) use case::{Case, Expected, Source, fresh_update_id};
 pub(crate) use report::Report;
+pub(crate) use stage::Stage;
 
 use crate::failure::Failure;
 use crate::figures;
@@ -21,7 +22,6 @@ use crate::ledger::{Records, key_of};
 use crate::post::Webhook;
 use crate::print;
 use judge::{Observed, judge};
-use stage::Stage;
 
 /// Between two lines of progress while a stack is waited for.
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);

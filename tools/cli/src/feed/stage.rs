@@ -12,12 +12,12 @@ use super::case::Case;
 const STAND_IN: &str = "999999:PENSTOCK-stands-in-for-nobody-0000000";
 
 /// The stage of a feeding; does nothing for a real Telegram.
-pub(super) struct Stage {
+pub(crate) struct Stage {
     sim: Option<Sim>,
 }
 
 impl Stage {
-    pub(super) fn new(sim: Option<&Sim>) -> Self {
+    pub(crate) fn new(sim: Option<&Sim>) -> Self {
         let stand_in = |sim: &Sim| {
             let id = sim.add_bot(STAND_IN, "penstock_stand_in_bot").ok()?;
             Some(sim.as_bot(id))
@@ -28,7 +28,7 @@ impl Stage {
     }
 
     /// Sets the stage for one case.
-    pub(super) async fn set(&mut self, case: &Case) -> Result<(), anyhow::Error> {
+    pub(crate) async fn set(&mut self, case: &Case) -> Result<(), anyhow::Error> {
         let Some(sim) = &self.sim else { return Ok(()) };
         let Some(query) = query(case) else { return Ok(()) };
         let shown = query

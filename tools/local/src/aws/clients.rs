@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region, StalledStreamProtectionConfig};
+use aws_sdk_sqs::config::{AppName, BehaviorVersion, Credentials, Region, StalledStreamProtectionConfig};
 
 /// What emulators take for an access key and its secret; they check neither.
 const LOCAL_KEY: &str = "local";
@@ -52,7 +52,19 @@ pub struct Clients {
     pub secrets: aws_sdk_secretsmanager::Client,
 }
 
+/// What the event source mappings call themselves when calls are counted.
+pub(crate) const MAPPING: &str = "mapping";
+
 impl Clients {
+    /// The client of SQS that the event source mappings use. It calls itself so, as each function does.
+    #[must_use]
+    pub(crate) fn of_mappings(&self) -> aws_sdk_sqs::Client {
+        let mut config = self.sqs.config().to_builder();
+        // A word of letters is always a name.
+        config.set_app_name(AppName::new(MAPPING).ok());
+        aws_sdk_sqs::Client::from_conf(config.build())
+    }
+
     /// Clients for these endpoints. The caller's own AWS configuration is not looked at.
     #[must_use]
     pub fn new(endpoints: &Endpoints, region: &str) -> Self {

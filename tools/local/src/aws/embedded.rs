@@ -8,6 +8,7 @@ use std::sync::Arc;
 use dynoxide::Database;
 use fifo_queue::Engine;
 
+use super::meter::Meter;
 use super::opening::{engine_told, table_cure};
 use super::serve::{Server, loopback};
 use super::switch::Switch;
@@ -20,6 +21,7 @@ use crate::state::StateDir;
 pub struct Embedded {
     endpoints: Endpoints,
     engine: Engine,
+    meter: Option<Meter>,
     switch: Server,
     tables: Server,
 }
@@ -34,12 +36,21 @@ impl Embedded {
         region: &str,
         account_id: &str,
         synchronous_full: bool,
+        count_calls: bool,
     ) -> Result<Self, AwsError> {
+        let meter = count_calls.then(Meter::default);
         let (tables_listener, tables_address) = loopback("dynamodb").await?;
         let (listener, address) = loopback("sqs and secrets manager").await?;
+        let tables_url = format!("http://{tables_address}");
+        let all = format!("http://{address}");
         let endpoints = Endpoints {
-            all: format!("http://{address}"),
-            dynamodb: format!("http://{tables_address}"),
+            // Nothing stands before the tables' own port that could count.
+            dynamodb: if count_calls {
+                all.clone()
+            } else {
+                tables_url.clone()
+            },
+            all,
         };
         let engine = open_queues(state, synchronous_full)?;
         let database = open_tables(state, synchronous_full)?;
@@ -59,11 +70,12 @@ impl Embedded {
             base_url: endpoints.all.clone(),
         };
         let queues = fifo_queue::http::router(engine.clone(), config);
-        let router = Switch::new(region, account_id, endpoints.dynamodb.clone()).around(queues);
+        let router = Switch::new(region, account_id, tables_url).around(queues, meter.clone());
         let switch = Server::router("sqs and secrets manager", listener, router);
         Ok(Self {
             endpoints,
             engine,
+            meter,
             switch,
             tables,
         })
@@ -79,6 +91,12 @@ impl Embedded {
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// The counts, if calls are counted.
+    #[must_use]
+    pub fn meter(&self) -> Option<&Meter> {
+        self.meter.as_ref()
     }
 
     /// Stops them.

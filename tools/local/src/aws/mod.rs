@@ -6,6 +6,7 @@
 mod clients;
 mod embedded;
 pub(crate) mod guard;
+mod meter;
 mod opening;
 mod queues;
 mod secrets;
@@ -15,6 +16,7 @@ mod tables;
 
 pub use clients::{Clients, Endpoints};
 pub use embedded::Embedded;
+pub use meter::{CallCount, CallKey, Meter};
 
 use crate::template::Resources;
 

@@ -20,6 +20,7 @@ use rustack_secretsmanager_http::router::resolve_operation;
 use uuid::Uuid;
 
 use super::guard::programs_only;
+use super::meter::{Meter, count};
 
 /// DynamoDB's own limit of a request, 16 MB; the largest of the three.
 const BODY_LIMIT: usize = 16 * 1024 * 1024;
@@ -54,11 +55,14 @@ impl Switch {
         }
     }
 
-    /// The queues' router with the other services in front of it.
-    pub(super) fn around(self, queues: Router) -> Router {
-        queues
-            .layer(from_fn_with_state(Arc::new(self), by_target))
-            .layer(from_fn(programs_only))
+    /// The queues' router with the other services in front of it, and before all a meter if calls are counted.
+    pub(super) fn around(self, queues: Router, meter: Option<Meter>) -> Router {
+        let services = queues.layer(from_fn_with_state(Arc::new(self), by_target));
+        let metered = match meter {
+            Some(meter) => services.layer(from_fn_with_state(meter, count)),
+            None => services,
+        };
+        metered.layer(from_fn(programs_only))
     }
 }
 

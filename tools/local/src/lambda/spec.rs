@@ -90,6 +90,8 @@ impl HostOptions {
         let lambda = [
             ("AWS_REGION", self.region.clone()),
             ("AWS_DEFAULT_REGION", self.region.clone()),
+            // The function's name in the user agent of its SDKs, so that its calls can be told from others'.
+            ("AWS_SDK_UA_APP_ID", spec.binary.clone()),
             ("AWS_LAMBDA_FUNCTION_NAME", spec.name.clone()),
             ("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST".to_owned()),
             ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", spec.memory_mb.to_string()),

@@ -26,7 +26,7 @@ pub use options::{
 pub use view::View;
 
 use crate::aws::serve::Server;
-use crate::aws::{Clients, Embedded, Endpoints};
+use crate::aws::{Clients, Embedded, Endpoints, Meter};
 use crate::esm::Mapping;
 use crate::state::{BotIdentity, StateDir};
 use crate::template::Resources;
@@ -35,6 +35,9 @@ use telegram::Delivering;
 /// How long batches in functions may take to end at a shutdown, on the wall clock; then their
 /// processes are stopped, and the messages come again at the next start.
 const FINISH_LIMIT: Duration = Duration::from_secs(5);
+
+/// Between two looks at a mapping that is paused, on the wall clock.
+const PAUSE_LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// No mapping of that queue.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -143,6 +146,12 @@ impl Stack {
         self.embedded.as_ref().map(Embedded::engine)
     }
 
+    /// The counts of calls, when calls are counted.
+    #[must_use]
+    pub fn meter(&self) -> Option<&Meter> {
+        self.embedded.as_ref().and_then(Embedded::meter)
+    }
+
     /// Where state is kept.
     #[must_use]
     pub fn state_dir(&self) -> &std::path::Path {
@@ -162,6 +171,25 @@ impl Stack {
             });
         };
         mapping.set_enabled(enabled);
+        Ok(())
+    }
+
+    /// Turns the feeding from a queue off, and comes back when no poller asks for messages any more: what comes into the
+    /// queue from now on stays there.
+    ///
+    /// # Errors
+    /// When no function is fed from that queue.
+    pub async fn pause_mapping(&self, queue: &str) -> Result<(), NoSuchMapping> {
+        self.set_mapping_enabled(queue, false)?;
+        let is_asking = || {
+            let mapping = self.mappings.get(queue);
+            mapping.is_some_and(|mapping| mapping.stats().receiving > 0)
+        };
+        while is_asking() {
+            tokio::time::sleep(PAUSE_LOOK_EVERY).await;
+        }
+        // The queue's side of an abandoned request ends a moment after ours.
+        tokio::time::sleep(PAUSE_LOOK_EVERY).await;
         Ok(())
     }
 

@@ -42,6 +42,8 @@ pub struct StackOptions {
     /// Whether every write waits for the disk. Without it a killed process loses nothing either, but
     /// a power cut may lose the last writes.
     pub synchronous_full: bool,
+    /// Whether calls of AWS are counted (see [`crate::aws::Meter`]). It costs time; only of embedded services.
+    pub count_calls: bool,
     /// What ingress may answer in a 200; `None` for the usual: callbacks for simulated Telegram, off
     /// for a bridged bot, as nobody executes an answer there.
     pub instant_ack: Option<InstantAck>,
@@ -101,6 +103,7 @@ impl StackOptions {
             external_endpoint: None,
             extra_env: BTreeMap::new(),
             synchronous_full: false,
+            count_calls: false,
             instant_ack: None,
             log_file: None,
             program: "penstock".to_owned(),

@@ -61,6 +61,7 @@ pub(super) async fn start(options: StackOptions) -> Result<Stack, StackError> {
                 &account.region,
                 &account.account_id,
                 options.synchronous_full,
+                options.count_calls,
             )
             .await?;
             let endpoints = embedded.endpoints().clone();
@@ -236,11 +237,12 @@ fn start_mappings(
     logs: &Logs,
 ) -> BTreeMap<String, Arc<Mapping>> {
     let mut mappings = BTreeMap::new();
+    let client = clients.of_mappings();
     for function in &resources.functions {
         for source in &function.queue_sources {
             let queue = source.queue_name().to_owned();
             let mapping = Mapping::start(MappingOptions {
-                client: clients.sqs.clone(),
+                client: client.clone(),
                 queue_url: account.queue_url(&queue),
                 source: source.clone(),
                 function: function.name.clone(),
