@@ -107,7 +107,9 @@ impl Pipeline {
             Verdict::Done | Verdict::Open => None,
         };
         if let Some(rest) = rest {
-            lane.items[at + 1..].iter_mut().for_each(|item| item.verdict = rest);
+            lane.items[at + 1..]
+                .iter_mut()
+                .for_each(|item| item.verdict = rest);
         }
     }
 

@@ -1,9 +1,23 @@
 //! The rules of the protocol, each as the variant of the model that lacks it. A rule that no counterexample needs would
 //! be no rule.
 
+use crate::door::{self, Door};
+use crate::doors;
+use crate::gate::{self, Gate};
 use crate::promise::Promise;
 use crate::scenario::Scenario;
 use crate::scenarios;
+
+/// Where the lack of a rule shows: what is explored, and the promise that is broken there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Showcase {
+    /// In the pipeline.
+    Pipeline(Box<Scenario>, &'static str),
+    /// At a backend's breaker.
+    Door(Door, &'static str),
+    /// At a gate of sends.
+    Gate(Gate, &'static str),
+}
 
 /// A rule that is off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,6 +60,12 @@ pub enum Fault {
     RefusedUnclaimedRunAcked,
     /// 18: the retry of an unclaimed run is written unconditionally.
     UnclaimedRetryUnconditionally,
+    /// 19: failures of one Update shut the door for all.
+    DoorShutByOne,
+    /// 20: the try of a poison is given back whenever it shut the door itself.
+    PoisonRefunded,
+    /// 21: the probe is an Update.
+    UpdateAsProbe,
     /// 22: a send is not claimed.
     SendWithoutClaim,
     /// 23: a send whose sender died is sent again.
@@ -58,6 +78,8 @@ pub enum Fault {
     BodyWithoutResend,
     /// 27: `Failed` of a dispatch is not looked at.
     FailedIgnored,
+    /// 28: a slot is given back without a look at who moved the gate last.
+    GiveBackWithoutToken,
     /// 29: conditions do not ask whether a record has outlived its life.
     ExpiryIgnored,
     /// 30: `dead_letter` files what a worker holds under a lease.
@@ -74,7 +96,7 @@ pub enum Fault {
 
 impl Fault {
     /// Every rule.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 35] = [
         Self::SettleUnconditionally,
         Self::NoOwnerToken,
         Self::OwnerWithoutState,
@@ -94,12 +116,16 @@ impl Fault {
         Self::DeadLetterIgnoresExpiredLease,
         Self::RefusedUnclaimedRunAcked,
         Self::UnclaimedRetryUnconditionally,
+        Self::DoorShutByOne,
+        Self::PoisonRefunded,
+        Self::UpdateAsProbe,
         Self::SendWithoutClaim,
         Self::LostSendRepeated,
         Self::ResendUnderOldId,
         Self::ResendNotRepeatable,
         Self::BodyWithoutResend,
         Self::FailedIgnored,
+        Self::GiveBackWithoutToken,
         Self::ExpiryIgnored,
         Self::DeadLetterIgnoresLease,
         Self::FenceForgottenOnExpiry,
@@ -110,39 +136,44 @@ impl Fault {
 
     /// The scenario in which its lack shows, and the promise that it breaks there.
     #[must_use]
-    pub fn shows_in(self) -> (Scenario, Promise) {
+    pub fn shows_in(self) -> Showcase {
+        let pipeline = |scenario, promise: Promise| Showcase::Pipeline(Box::new(scenario), promise.name());
         match self {
-            Self::SettleUnconditionally => (scenarios::one_update(), Promise::OneOutcome),
-            Self::NoOwnerToken => (scenarios::impatient(), Promise::NobodyDiesUnharmed),
-            Self::OwnerWithoutState => (scenarios::two_senders(), Promise::NothingIsLost),
-            Self::ClaimWithoutTime => (scenarios::one_update(), Promise::NotBeforeItsTime),
-            Self::SendWithoutTime => (scenarios::two_senders(), Promise::NotBeforeItsTime),
-            Self::AckBeforeCommit => (scenarios::one_update(), Promise::NothingIsLost),
-            Self::RedriveKeepsAttempts => (scenarios::redrive(), Promise::NobodyDiesUnharmed),
-            Self::PendingNeverResent => (scenarios::redrive(), Promise::NothingIsLost),
-            Self::RepeatOfDoneOnlyAcked => (scenarios::one_update(), Promise::NothingIsLost),
-            Self::RestGoesOn => (scenarios::one_chat(), Promise::OrderOfOutcomes),
-            Self::RestStaysHidden => (scenarios::one_chat(), Promise::ChatsGoOn),
-            Self::LeaseIgnored => (scenarios::impatient(), Promise::NobodyDiesUnharmed),
-            Self::SuspectsNotAlone => (scenarios::poison(), Promise::NeighbourBurnsOnce),
-            Self::SuspectBesideOthers => (scenarios::poison(), Promise::NeighbourBurnsOnce),
-            Self::BodyWithoutRedrive => (scenarios::redrive(), Promise::NothingIsLost),
-            Self::DeadLetterIgnoresPending => (scenarios::redrive(), Promise::NothingIsLost),
-            Self::DeadLetterIgnoresExpiredLease => (scenarios::given_up(), Promise::ChatsGoOn),
-            Self::RefusedUnclaimedRunAcked => (scenarios::one_unclaimed(), Promise::NothingIsLost),
-            Self::UnclaimedRetryUnconditionally => (scenarios::one_unclaimed(), Promise::OneOutcome),
-            Self::SendWithoutClaim => (scenarios::two_senders(), Promise::NoDoubleSend),
-            Self::LostSendRepeated => (scenarios::two_senders(), Promise::NoDoubleSend),
-            Self::ResendUnderOldId => (scenarios::resend(), Promise::NothingIsLost),
-            Self::ResendNotRepeatable => (scenarios::resend(), Promise::NothingIsLost),
-            Self::BodyWithoutResend => (scenarios::resend(), Promise::NothingIsLost),
-            Self::FailedIgnored => (scenarios::sends(), Promise::NothingIsLost),
-            Self::ExpiryIgnored => (scenarios::reuse(), Promise::NothingIsLost),
-            Self::DeadLetterIgnoresLease => (scenarios::given_up(), Promise::LeaseIsRespected),
-            Self::FenceForgottenOnExpiry => (scenarios::reuse(), Promise::FenceNeverFalls),
-            Self::NewerBodyIsPoison => (scenarios::rollback(), Promise::NobodyDiesUnharmed),
-            Self::AuditedAgain => (scenarios::redrive(), Promise::AuditedOnce),
-            Self::BatchUnsorted => (scenarios::sends(), Promise::ChatsGoOn),
+            Self::SettleUnconditionally => pipeline(scenarios::one_update(), Promise::OneOutcome),
+            Self::NoOwnerToken => pipeline(scenarios::impatient(), Promise::NobodyDiesUnharmed),
+            Self::OwnerWithoutState => pipeline(scenarios::two_senders(), Promise::NothingIsLost),
+            Self::ClaimWithoutTime => pipeline(scenarios::one_chat(), Promise::NotBeforeItsTime),
+            Self::SendWithoutTime => pipeline(scenarios::two_senders(), Promise::NotBeforeItsTime),
+            Self::AckBeforeCommit => pipeline(scenarios::one_update(), Promise::NothingIsLost),
+            Self::RedriveKeepsAttempts => pipeline(scenarios::redrive(), Promise::NobodyDiesUnharmed),
+            Self::PendingNeverResent => pipeline(scenarios::redrive(), Promise::NothingIsLost),
+            Self::RepeatOfDoneOnlyAcked => pipeline(scenarios::one_update(), Promise::NothingIsLost),
+            Self::RestGoesOn => pipeline(scenarios::one_chat(), Promise::OrderOfOutcomes),
+            Self::RestStaysHidden => pipeline(scenarios::one_chat(), Promise::ChatsGoOn),
+            Self::LeaseIgnored => pipeline(scenarios::impatient(), Promise::NobodyDiesUnharmed),
+            Self::SuspectsNotAlone => pipeline(scenarios::poison(), Promise::NeighbourBurnsOnce),
+            Self::SuspectBesideOthers => pipeline(scenarios::poison(), Promise::NeighbourBurnsOnce),
+            Self::BodyWithoutRedrive => pipeline(scenarios::redrive(), Promise::NothingIsLost),
+            Self::DeadLetterIgnoresPending => pipeline(scenarios::redrive(), Promise::NothingIsLost),
+            Self::DeadLetterIgnoresExpiredLease => pipeline(scenarios::given_up(), Promise::ChatsGoOn),
+            Self::RefusedUnclaimedRunAcked => pipeline(scenarios::one_unclaimed(), Promise::NothingIsLost),
+            Self::UnclaimedRetryUnconditionally => pipeline(scenarios::one_unclaimed(), Promise::OneOutcome),
+            Self::DoorShutByOne => Showcase::Door(doors::door_with_poison(), door::OPENS_FOR_NO_POISON),
+            Self::PoisonRefunded => Showcase::Door(doors::door_with_feller(), door::POISON_DIES),
+            Self::UpdateAsProbe => Showcase::Door(doors::door_with_feller(), door::FOUND_UP),
+            Self::SendWithoutClaim => pipeline(scenarios::two_senders(), Promise::NoDoubleSend),
+            Self::LostSendRepeated => pipeline(scenarios::two_senders(), Promise::NoDoubleSend),
+            Self::ResendUnderOldId => pipeline(scenarios::resend(), Promise::NothingIsLost),
+            Self::ResendNotRepeatable => pipeline(scenarios::resend(), Promise::NothingIsLost),
+            Self::BodyWithoutResend => pipeline(scenarios::resend(), Promise::NothingIsLost),
+            Self::FailedIgnored => pipeline(scenarios::sends(), Promise::NothingIsLost),
+            Self::GiveBackWithoutToken => Showcase::Gate(doors::gate(), gate::ONE_SEND_A_SLOT),
+            Self::ExpiryIgnored => pipeline(scenarios::reuse(), Promise::NothingIsLost),
+            Self::DeadLetterIgnoresLease => pipeline(scenarios::given_up(), Promise::LeaseIsRespected),
+            Self::FenceForgottenOnExpiry => pipeline(scenarios::reuse(), Promise::FenceNeverFalls),
+            Self::NewerBodyIsPoison => pipeline(scenarios::rollback(), Promise::NobodyDiesUnharmed),
+            Self::AuditedAgain => pipeline(scenarios::redrive(), Promise::AuditedOnce),
+            Self::BatchUnsorted => pipeline(scenarios::sends(), Promise::ChatsGoOn),
         }
     }
 }

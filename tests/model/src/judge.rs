@@ -72,8 +72,10 @@ impl Pipeline {
 
     fn is_send_kept(&self, world: &World, u: usize, row: &Row, n: usize) -> bool {
         let sending = &row.intents[n];
-        let carries = |body| matches!(body, Body::Intent { u: of, n: number, redrive, resend, .. }
-            if usize::from(of) == u && usize::from(number) == n && redrive >= row.redrive && resend >= sending.resend);
+        let carries = |body| {
+            matches!(body, Body::Intent { u: of, n: number, redrive, resend, .. }
+            if usize::from(of) == u && usize::from(number) == n && redrive >= row.redrive && resend >= sending.resend)
+        };
         sending.has_ended()
             || [Queue::Outbound, Queue::OutboundDead]
                 .iter()
@@ -85,7 +87,8 @@ impl Pipeline {
     /// Without an accident, what was never tried is hidden although nothing before it is left and nobody runs.
     fn waits_for_nothing(&self, world: &World) -> bool {
         let (left, had) = (world.budget, self.scenario.budget);
-        let accident = (left.crash, left.slow, left.duplicate, left.away) != (had.crash, had.slow, had.duplicate, had.away)
+        let accident = (left.crash, left.slow, left.duplicate, left.away)
+            != (had.crash, had.slow, had.duplicate, had.away)
             || self.scenario.updates.iter().any(|spec| spec.poison || spec.newer);
         if accident || !world.workers.is_empty() {
             return false;
@@ -93,7 +96,9 @@ impl Pipeline {
         [Queue::Updates, Queue::Outbound].iter().any(|queue| {
             let messages = world.queue(*queue);
             messages.iter().enumerate().any(|(place, message)| {
-                let is_head = !messages[..place].iter().any(|before| before.group == message.group);
+                let is_head = !messages[..place]
+                    .iter()
+                    .any(|before| before.group == message.group);
                 is_head && message.hidden > 0 && Self::is_untried(world, message.body)
             })
         })
@@ -106,7 +111,10 @@ impl Pipeline {
                 let intents = world.rows[usize::from(u)].as_ref().map(|row| &row.intents);
                 let find = |n: u8| intents.and_then(|intents| intents.get(usize::from(n)));
                 let is_behind = previous.and_then(find).is_some_and(|before| !before.has_ended());
-                !is_behind && find(n).is_some_and(|sending| sending.state() == IntentState::Intended && sending.attempts == 0)
+                !is_behind
+                    && find(n).is_some_and(|sending| {
+                        sending.state() == IntentState::Intended && sending.attempts == 0
+                    })
             }
         }
     }
@@ -147,8 +155,7 @@ impl Pipeline {
         match row.state() {
             State::Dead => true,
             State::Done => {
-                self.scenario.senders == 0
-                    || row.intents.iter().all(crate::state::Sending::has_ended)
+                self.scenario.senders == 0 || row.intents.iter().all(crate::state::Sending::has_ended)
             }
             State::Pending | State::Processing | State::Retrying | State::Deferred => ghost.filed_raw,
         }

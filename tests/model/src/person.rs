@@ -7,8 +7,8 @@ use penstock_domain::ledger::{Event, State};
 use crate::domain::{after, intent_after};
 use crate::fault::Fault;
 use crate::pipeline::Pipeline;
+use crate::sends::sending_mut;
 use crate::state::{Body, DedupId, Person, Plain, Queue, World};
-use crate::table::sending_mut;
 
 /// An act of the person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,7 +62,9 @@ impl Pipeline {
     pub(crate) fn can_be_redriven_again(&self, world: &World, u: usize) -> bool {
         !self.has(Fault::PendingNeverResent)
             && !world.ghosts[u].redrive_sent
-            && world.rows[u].as_ref().is_some_and(|row| row.state() == State::Pending && row.attention)
+            && world.rows[u]
+                .as_ref()
+                .is_some_and(|row| row.state() == State::Pending && row.attention)
     }
 
     /// Whether a resend is visible whose message nobody knows to be sent.
@@ -155,7 +157,11 @@ impl Pipeline {
             Person::Redriving { u, redrive } => {
                 let body = Body::Update {
                     u,
-                    redrive: if self.has(Fault::BodyWithoutRedrive) { 0 } else { redrive },
+                    redrive: if self.has(Fault::BodyWithoutRedrive) {
+                        0
+                    } else {
+                        redrive
+                    },
                     newer: false,
                 };
                 self.send(world, Queue::Updates, body, DedupId::Update(u, redrive));
@@ -167,10 +173,18 @@ impl Pipeline {
                     u,
                     n,
                     redrive,
-                    resend: if self.has(Fault::BodyWithoutResend) { 0 } else { resend },
+                    resend: if self.has(Fault::BodyWithoutResend) {
+                        0
+                    } else {
+                        resend
+                    },
                     previous: n.checked_sub(1),
                 };
-                let number = if self.has(Fault::ResendUnderOldId) { 0 } else { resend };
+                let number = if self.has(Fault::ResendUnderOldId) {
+                    0
+                } else {
+                    resend
+                };
                 self.send(world, Queue::Outbound, body, DedupId::Intent(u, n, number));
                 world.ghosts[usize::from(u)].resend_sent[usize::from(n)] = true;
             }

@@ -12,9 +12,7 @@ use crate::person::Act;
 use crate::promise::Promise;
 use crate::queue::Pick;
 use crate::scenario::Scenario;
-use crate::state::{
-    Body, DedupId, Function, Ghost, Pc, Person, Queue, UPDATES, World,
-};
+use crate::state::{Body, DedupId, Function, Ghost, Pc, Person, Queue, UPDATES, World};
 use crate::step::{Ending, Reply, Step};
 
 /// The protocol in a scenario, whole or with one rule off.
@@ -103,7 +101,13 @@ impl Pipeline {
     }
 
     fn receives(&self, world: &World, actions: &mut Vec<Action>) {
-        let alive = |function| world.workers.iter().filter(|worker| worker.function == function).count();
+        let alive = |function| {
+            world
+                .workers
+                .iter()
+                .filter(|worker| worker.function == function)
+                .count()
+        };
         let room = [
             (Function::Processor, Queue::Updates, self.scenario.processors),
             (Function::Sender, Queue::Outbound, self.scenario.senders),
@@ -113,7 +117,11 @@ impl Pipeline {
         for (function, queue, most) in room {
             if alive(function) < usize::from(most) {
                 let picks = self.picks(world, queue);
-                actions.extend(picks.into_iter().map(|pick| Action::Receive(function, queue, pick)));
+                actions.extend(
+                    picks
+                        .into_iter()
+                        .map(|pick| Action::Receive(function, queue, pick)),
+                );
             }
         }
     }
@@ -131,7 +139,11 @@ impl Pipeline {
             let ghost = world.ghosts[usize::from(u)];
             let is_about = |body: Body| body.update() == usize::from(u);
             let is_quiet = world.workers.is_empty()
-                && !world.queues.iter().flatten().any(|message| is_about(message.body));
+                && !world
+                    .queues
+                    .iter()
+                    .flatten()
+                    .any(|message| is_about(message.body));
             match &world.rows[usize::from(u)] {
                 Some(row) if row.expired => actions.push(Action::Vanish(u)),
                 Some(row) => {
@@ -195,7 +207,12 @@ impl Pipeline {
 
     fn crash(world: &mut World, place: usize) {
         let dead = world.workers.remove(place);
-        for item in dead.lanes.iter().filter(|lane| lane.is_running()).filter_map(|lane| lane.item()) {
+        for item in dead
+            .lanes
+            .iter()
+            .filter(|lane| lane.is_running())
+            .filter_map(|lane| lane.item())
+        {
             world.ghosts[item.body.update()].harmed = true;
         }
         world.budget.crash -= 1;
@@ -240,7 +257,11 @@ impl Model for Pipeline {
         for (place, worker) in world.workers.iter().enumerate() {
             for lane in 0..worker.lanes.len() {
                 let steps = self.lane_steps(world, place, lane);
-                actions.extend(steps.into_iter().map(|step| Action::Lane(small(place), small(lane), step)));
+                actions.extend(
+                    steps
+                        .into_iter()
+                        .map(|step| Action::Lane(small(place), small(lane), step)),
+                );
             }
             if worker.has_ended() {
                 actions.push(Action::Answer(small(place)));
@@ -263,13 +284,22 @@ impl Model for Pipeline {
                 let row = world.rows[usize::from(*u)].as_ref();
                 row.map_or(world.ghosts[usize::from(*u)].commits == 0, |row| !row.expired)
             };
-            actions.extend((0..world.accepted).filter(is_remembered).filter(|_| self.scenario.processors > 0).map(Action::AcceptAgain));
+            actions.extend(
+                (0..world.accepted)
+                    .filter(is_remembered)
+                    .filter(|_| self.scenario.processors > 0)
+                    .map(Action::AcceptAgain),
+            );
             if !world.dedup.is_empty() {
                 actions.push(Action::ForgetIds);
             }
             for queue in Queue::ALL {
                 for (place, message) in world.queue(queue).iter().enumerate() {
-                    let mut items = world.workers.iter().flat_map(|worker| &worker.lanes).flat_map(|lane| &lane.items);
+                    let mut items = world
+                        .workers
+                        .iter()
+                        .flat_map(|worker| &worker.lanes)
+                        .flat_map(|lane| &lane.items);
                     if message.hidden > 0 && items.any(|item| item.receipt == message.receipt) {
                         actions.push(Action::Reappear(queue, small(place)));
                     }

@@ -13,7 +13,13 @@ use crate::step::{Ending, Step};
 use crate::table::By;
 
 impl Pipeline {
-    pub(crate) fn processor_steps(&self, world: &World, worker: usize, lane: usize, item: &Item) -> Vec<Step> {
+    pub(crate) fn processor_steps(
+        &self,
+        world: &World,
+        worker: usize,
+        lane: usize,
+        item: &Item,
+    ) -> Vec<Step> {
         let invocation = &world.workers[worker];
         let Body::Update { u, redrive, newer } = item.body else {
             return Vec::new();
@@ -29,7 +35,11 @@ impl Pipeline {
             Pc::Begin if self.scenario.unclaimed && item.first && redrive == 0 => vec![Step::Start],
             Pc::Begin => nets().map(Step::Claim).collect(),
             Pc::Suspect { .. } => {
-                let mut others = invocation.lanes.iter().enumerate().filter(|(other, _)| *other != lane);
+                let mut others = invocation
+                    .lanes
+                    .iter()
+                    .enumerate()
+                    .filter(|(other, _)| *other != lane);
                 let waits = others.any(|(_, other)| other.is_running())
                     && !self.has(Fault::SuspectsNotAlone)
                     && !self.has(Fault::SuspectBesideOthers);
@@ -60,7 +70,9 @@ impl Pipeline {
 
     /// The ways in which a dispatch may end.
     pub(crate) fn dispatches(world: &World, open: [Option<u8>; INTENTS]) -> Vec<Step> {
-        let all = (0..INTENTS).filter(|n| open[*n].is_some()).fold(0, |set, n| set | 1 << n);
+        let all = (0..INTENTS)
+            .filter(|n| open[*n].is_some())
+            .fold(0, |set, n| set | 1 << n);
         let failing = (1..=all).filter(|set| world.budget.partial > 0 && set & !all == 0);
         std::iter::once(0).chain(failing).map(Step::Dispatch).collect()
     }
@@ -192,8 +204,8 @@ impl Pipeline {
             }
             Refusal::Suspect { fence } => {
                 let fence = u8::try_from(fence.0).unwrap_or(u8::MAX);
-                let may = self.has(Fault::SuspectsNotAlone)
-                    || self.be_alone(&mut world.workers[worker], lane);
+                let may =
+                    self.has(Fault::SuspectsNotAlone) || self.be_alone(&mut world.workers[worker], lane);
                 if may {
                     world.workers[worker].lanes[lane].pc = Pc::Suspect { fence };
                 } else {
@@ -223,7 +235,9 @@ impl Pipeline {
                 How::Well => {
                     let intents = self.scenario.updates[by.u].intents;
                     let mut open = [None; INTENTS];
-                    open.iter_mut().take(intents.into()).for_each(|slot| *slot = Some(0));
+                    open.iter_mut()
+                        .take(intents.into())
+                        .for_each(|slot| *slot = Some(0));
                     self.then_dispatch(world, worker, lane, open);
                 }
                 How::Retry { .. } => self.ends(world, worker, lane, Verdict::Back(WAIT)),
@@ -294,7 +308,11 @@ impl Pipeline {
             world.budget.partial -= 1;
         }
         let is_whole = failing == 0 || self.has(Fault::FailedIgnored);
-        let verdict = if is_whole { Verdict::Done } else { Verdict::Back(WAIT) };
+        let verdict = if is_whole {
+            Verdict::Done
+        } else {
+            Verdict::Back(WAIT)
+        };
         self.ends(world, worker, lane, verdict);
     }
 
@@ -303,7 +321,8 @@ impl Pipeline {
         world.ghosts[u].harmed = true;
         let dead = world.workers.remove(worker);
         for (other, lane_of_other) in dead.lanes.iter().enumerate() {
-            let has_claim = lane_of_other.is_running() && !matches!(lane_of_other.pc, Pc::Unclaimed | Pc::Dispatch(_));
+            let has_claim =
+                lane_of_other.is_running() && !matches!(lane_of_other.pc, Pc::Unclaimed | Pc::Dispatch(_));
             let Some(item) = lane_of_other.item().filter(|_| has_claim && other != lane) else {
                 continue;
             };
@@ -315,7 +334,7 @@ impl Pipeline {
                 let ghost = &mut world.ghosts[neighbour];
                 ghost.harmed = true;
                 ghost.burned_by_neighbour += 1;
-                if ghost.burned_by_neighbour > 1 {
+                if ghost.burned_by_neighbour > self.scenario.may_burn() {
                     world.breaks(Promise::NeighbourBurnsOnce);
                 }
             }

@@ -19,7 +19,7 @@ pub enum Promise {
     LeaseIsRespected,
     /// Nothing is tried before its time.
     NotBeforeItsTime,
-    /// The crash of a poison burns at most one attempt of any neighbour.
+    /// A poison burns at most one attempt of any neighbour; two where first receives run without a claim.
     NeighbourBurnsOnce,
     /// Nothing dies that never failed, crashed, was too slow or was given up by its queue.
     NobodyDiesUnharmed,
@@ -61,7 +61,7 @@ impl Promise {
             Self::FenceNeverFalls => "the fence never falls",
             Self::LeaseIsRespected => "a lease is respected",
             Self::NotBeforeItsTime => "nothing before its time",
-            Self::NeighbourBurnsOnce => "a neighbour burns at most one attempt",
+            Self::NeighbourBurnsOnce => "a poison burns next to nothing of its neighbours",
             Self::NobodyDiesUnharmed => "nobody dies unharmed",
             Self::AuditedOnce => "audited once",
             Self::ChatsGoOn => "chats go on",

@@ -3,7 +3,9 @@
 
 use crate::fault::Fault;
 use crate::pipeline::Pipeline;
-use crate::state::{Body, DedupId, Function, Item, Lane, Message, Pc, Queue, VISIBILITY, Verdict, Worker, World};
+use crate::state::{
+    Body, DedupId, Function, Item, Lane, Message, Pc, Queue, VISIBILITY, Verdict, Worker, World,
+};
 
 /// Mark of a message that the receive being made has taken.
 const TAKEN: u8 = u8::MAX;
@@ -60,7 +62,10 @@ impl Pipeline {
     /// The receives that could happen.
     pub(crate) fn picks(&self, world: &World, queue: Queue) -> Vec<Pick> {
         let open = Self::receivable(world, queue);
-        let groups: Vec<u8> = open.iter().map(|place| world.queue(queue)[*place].group).collect();
+        let groups: Vec<u8> = open
+            .iter()
+            .map(|place| world.queue(queue)[*place].group)
+            .collect();
         let mut distinct = groups.clone();
         distinct.sort_unstable();
         distinct.dedup();
@@ -104,13 +109,14 @@ impl Pipeline {
         let limit = if pick.one { 1 } else { self.batch_of(queue) };
         let mut items: Vec<(u8, Item)> = Vec::new();
         while items.len() < usize::from(limit) {
-            let Some(place) = Self::receivable(world, queue)
-                .into_iter()
-                .find(|place| pick.group.is_none_or(|group| group == world.queue(queue)[*place].group))
-            else {
+            let Some(place) = Self::receivable(world, queue).into_iter().find(|place| {
+                pick.group
+                    .is_none_or(|group| group == world.queue(queue)[*place].group)
+            }) else {
                 break;
             };
-            if let Some(dead) = dead.filter(|_| world.queue(queue)[place].count >= self.scenario.max_receives) {
+            if let Some(dead) = dead.filter(|_| world.queue(queue)[place].count >= self.scenario.max_receives)
+            {
                 let given_up = world.queue_mut(queue).remove(place);
                 world.ghosts[given_up.body.update()].late = true;
                 self.append(world, dead, given_up.body);

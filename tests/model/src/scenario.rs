@@ -104,6 +104,13 @@ impl Scenario {
         }
     }
 
+    /// Attempts that a poison may burn of a neighbour. It is a suspect from its first crash under a claim on. A crash of
+    /// a run without a claim leaves no record, so it may crash once more beside others before that.
+    #[must_use]
+    pub fn may_burn(&self) -> u8 {
+        1 + u8::from(self.unclaimed)
+    }
+
     /// The same under another name.
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {

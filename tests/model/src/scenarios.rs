@@ -32,20 +32,27 @@ pub fn one_update() -> Scenario {
         slow: 2,
         duplicate: 1,
         repeat: 1,
-        fail: 1,
         ..NONE
     };
     Scenario::new("one update", vec![Spec::of(0, 1)], budget)
 }
 
-/// The same of a built-in bot, whose first receive runs without a claim.
+/// The outcome of one Update of a built-in bot, whose first receive runs without a claim.
 #[must_use]
 pub fn one_unclaimed() -> Scenario {
+    let budget = Budget {
+        crash: 2,
+        slow: 2,
+        duplicate: 1,
+        repeat: 2,
+        fail: 2,
+        ..NONE
+    };
     Scenario {
         unclaimed: true,
-        ..one_update()
+        senders: 0,
+        ..Scenario::new("one update, unclaimed", vec![Spec::of(0, 1)], budget)
     }
-    .named("one update, unclaimed")
 }
 
 /// One Update whose stores answer with errors.
@@ -53,13 +60,15 @@ pub fn one_unclaimed() -> Scenario {
 pub fn stores_away() -> Scenario {
     let budget = Budget {
         crash: 1,
+        slow: 1,
+        duplicate: 1,
         away: 2,
         partial: 1,
         ..NONE
     };
     Scenario {
         unclaimed: true,
-        ..Scenario::new("stores away", vec![Spec::of(0, 2)], budget)
+        ..Scenario::new("stores away", vec![Spec::of(0, 1)], budget)
     }
 }
 
@@ -84,14 +93,19 @@ pub fn impatient() -> Scenario {
 pub fn one_chat() -> Scenario {
     let budget = Budget {
         crash: 1,
-        slow: 1,
+        slow: 2,
         duplicate: 1,
+        repeat: 1,
         fail: 1,
         ..NONE
     };
     Scenario {
         senders: 0,
-        ..Scenario::new("two updates of one chat", vec![Spec::of(0, 0), Spec::of(0, 0)], budget)
+        ..Scenario::new(
+            "two updates of one chat",
+            vec![Spec::of(0, 0), Spec::of(0, 0)],
+            budget,
+        )
     }
 }
 
@@ -121,6 +135,17 @@ pub fn given_up() -> Scenario {
     }
 }
 
+/// The same of a built-in bot.
+#[must_use]
+pub fn given_up_unclaimed() -> Scenario {
+    Scenario {
+        unclaimed: true,
+        senders: 0,
+        ..given_up()
+    }
+    .named("given up by the queue, unclaimed")
+}
+
 /// A poison beside a neighbour in another chat, with two processors.
 #[must_use]
 pub fn poison() -> Scenario {
@@ -143,8 +168,22 @@ pub fn poison_of_three() -> Scenario {
         batch: 3,
         processors: 1,
         senders: 0,
-        ..Scenario::new("a poison in a full batch", vec![POISON, Spec::of(1, 0), Spec::of(2, 0)], budget)
+        ..Scenario::new(
+            "a poison in a full batch",
+            vec![POISON, Spec::of(1, 0), Spec::of(2, 0)],
+            budget,
+        )
     }
+}
+
+/// The same of a built-in bot.
+#[must_use]
+pub fn poison_unclaimed() -> Scenario {
+    Scenario {
+        unclaimed: true,
+        ..poison()
+    }
+    .named("a poison and its neighbour, unclaimed")
 }
 
 /// The sends of two Updates of one chat.
@@ -201,12 +240,24 @@ pub fn redrive() -> Scenario {
     }
 }
 
+/// The same of a built-in bot: copies of an old generation run without a claim.
+#[must_use]
+pub fn redrive_unclaimed() -> Scenario {
+    Scenario {
+        unclaimed: true,
+        ..redrive()
+    }
+    .named("redrive, unclaimed")
+}
+
 /// A send that a person has repeated.
 #[must_use]
 pub fn resend() -> Scenario {
     let budget = Budget {
         crash: 2,
-        duplicate: 1,
+        slow: 1,
+        duplicate: 2,
+        repeat: 1,
         lost: 1,
         permanent: 1,
         resend: 2,
@@ -228,6 +279,7 @@ pub fn rollback() -> Scenario {
     };
     let budget = Budget {
         crash: 1,
+        slow: 1,
         fail: 1,
         rollback: 1,
         ..NONE
@@ -268,11 +320,14 @@ pub fn all() -> Vec<Scenario> {
         one_chat(),
         one_chat_unclaimed(),
         given_up(),
+        given_up_unclaimed(),
         poison(),
+        poison_unclaimed(),
         poison_of_three(),
         sends(),
         two_senders(),
         redrive(),
+        redrive_unclaimed(),
         resend(),
         rollback(),
         reuse(),

@@ -66,7 +66,10 @@ impl Pipeline {
     /// The steps that a lane can take.
     pub(crate) fn lane_steps(&self, world: &World, worker: usize, lane: usize) -> Vec<Step> {
         let invocation = &world.workers[worker];
-        let Some(item) = invocation.lanes[lane].at().map(|at| &invocation.lanes[lane].items[at]) else {
+        let Some(item) = invocation.lanes[lane]
+            .at()
+            .map(|at| &invocation.lanes[lane].items[at])
+        else {
             return Vec::new();
         };
         match invocation.function {
