@@ -8,7 +8,43 @@ use stateright::Model as _;
 
 use crate::pipeline::Pipeline;
 use crate::promise::Promise;
-use crate::state::{Body, Queue, Row, World};
+use crate::state::{Body, Queue, Row, Sending, World};
+
+/// Something that is to be seen: its name, and whether it is.
+pub type Sight = (&'static str, fn(&World) -> bool);
+
+/// What must be seen somewhere: promises that hold because nothing ever happens are worth nothing.
+pub const SIGHTS: [Sight; 7] = [
+    ("done after another worker's try", |world| {
+        rows(world).any(|row| row.state() == State::Done && row.attempts > 1)
+    }),
+    ("filed by dead_letter", |world| {
+        rows(world).any(|row| row.state() == State::Dead && row.owner == 0 && row.fence > 0)
+    }),
+    ("redriven and done", |world| {
+        rows(world).any(|row| row.state() == State::Done && row.redrive > 0)
+    }),
+    ("sent", |world| {
+        sendings(world).any(|sending| sending.state() == IntentState::Sent)
+    }),
+    ("unknown", |world| {
+        sendings(world).any(|sending| sending.state() == IntentState::Unknown)
+    }),
+    ("sent again by a person", |world| {
+        sendings(world).any(|sending| sending.state() == IntentState::Sent && sending.resend > 0)
+    }),
+    ("an id used again and done", |world| {
+        world.ghosts.iter().any(|ghost| ghost.commits == 2)
+    }),
+];
+
+fn rows(world: &World) -> impl Iterator<Item = &Row> {
+    world.rows.iter().flatten()
+}
+
+fn sendings(world: &World) -> impl Iterator<Item = &Sending> {
+    rows(world).flat_map(|row| &row.intents)
+}
 
 /// Most steps of a run without accidents until everything rests; far more than any scenario needs.
 const MOST_STEPS: usize = 400;
@@ -154,9 +190,7 @@ impl Pipeline {
         };
         match row.state() {
             State::Dead => true,
-            State::Done => {
-                self.scenario.senders == 0 || row.intents.iter().all(crate::state::Sending::has_ended)
-            }
+            State::Done => self.scenario.senders == 0 || row.intents.iter().all(Sending::has_ended),
             State::Pending | State::Processing | State::Retrying | State::Deferred => ghost.filed_raw,
         }
     }

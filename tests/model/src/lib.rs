@@ -38,6 +38,7 @@
 //! counted from now, so that states that differ only in when they happened are one. Whatever happens only with more
 //! accidents than a budget has is not seen.
 
+pub mod action;
 pub mod batch;
 pub mod check;
 mod dead_letter;
@@ -46,7 +47,7 @@ pub mod door;
 pub mod doors;
 pub mod fault;
 pub mod gate;
-mod judge;
+pub mod judge;
 pub mod person;
 pub mod pipeline;
 mod processor;
