@@ -4,6 +4,7 @@
 //! done comes out as a value that somebody else performs.
 #![warn(clippy::wildcard_enum_match_arm, clippy::iter_over_hash_type)]
 
+pub mod breaker;
 pub mod bytes;
 pub mod data;
 pub mod expiry;
