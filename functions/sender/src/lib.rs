@@ -13,7 +13,7 @@ mod verdict;
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use penstock_aws::{CachedSecrets, Clients, Ledger, Lookup, SqsQueue, SystemDraw, WallClock, init_tracing};
-use penstock_batch::{Deadline, PATIENCE};
+use penstock_batch::Deadline;
 use penstock_ports::Clock as _;
 use penstock_telegram::BotApiClient;
 
@@ -49,7 +49,7 @@ pub async fn run(lookup: &Lookup<'_>) -> Result<(), Error> {
             event.context.deadline,
             now_ms,
             limits::NEEDED,
-            clock.real(PATIENCE),
+            clock.real(limits::PATIENCE),
         );
         let queue = if from_bulk { bulk } else { outbound };
         Ok::<SqsBatchResponse, Error>(Box::pin(handle(deps, queue, records, &deadline)).await)

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use penstock_ports::HORIZON;
+
 /// Longest call of the Bot API. Its server may hide waits of up to 8 s inside a call (TDLib, `NetQueryDelayer`).
 pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(10);
 /// The lease on an intent, from the claim on.
@@ -12,3 +14,6 @@ pub(crate) const LEASE: Duration = Duration::from_secs(19);
 pub(crate) const NEEDED: Duration = Duration::from_millis(17_500);
 /// Until when, from the claim on, another call may begin: it and what settles it still fit.
 pub(crate) const LAST_CALL: Duration = Duration::from_secs(4);
+/// How long chats that have ended wait for the others of their batch. Sends wait for their slots at the gate up to its
+/// horizon, so that a full batch takes that long though nobody is slow.
+pub(crate) const PATIENCE: Duration = HORIZON.saturating_add(penstock_batch::PATIENCE);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use penstock_domain::failure::Disposition;
 use penstock_domain::ids::{LedgerKey, MessageGroupId, UpdateDigest};
-use penstock_domain::intent::{Call, Intent, IntentClaim, IntentEvent, IntentRecord, IntentState, OnUnknown};
+use penstock_domain::intent::{Call, Intent, IntentClaim, IntentEvent, IntentRecord, IntentState};
 use penstock_domain::ledger::{ClaimRequest, Event, Fence, Owner, Record, State};
 use penstock_domain::retry::{Jitter, RetryDecision, RetryPolicy};
 use penstock_domain::time::Timestamp;
@@ -49,6 +49,7 @@ pub(crate) fn record(row: &Row) -> Record {
         open: 0,
         tries: Vec::new(),
         intents: row.intents.iter().enumerate().map(intent_record).collect(),
+        result: None,
         expires_at: i64::MAX,
     }
 }
@@ -58,15 +59,9 @@ fn intent_record((n, sending): (usize, &Sending)) -> IntentRecord {
     IntentRecord {
         intent: Intent {
             n,
-            call: Call {
-                method: String::new(),
-                params: String::new(),
-                on_unknown: OnUnknown::Hold,
-            },
+            call: Call::new("", String::new()),
             group: MessageGroupId(String::new()),
             previous: n.checked_sub(1),
-            not_before: None,
-            refers_to: None,
         },
         state: sending.state(),
         resend: sending.resend.into(),
@@ -99,6 +94,7 @@ pub(crate) fn intent_claim(token: u8, n: u8, generation: (u8, u8), previous: Opt
         redrive: generation.0.into(),
         resend: generation.1.into(),
         previous,
+        refers_to: None,
         now: at(0),
         lease_until: at(1),
     }

@@ -2,7 +2,7 @@
 
 use futures::future::join_all;
 use penstock_domain::ids::UpdateDigest;
-use penstock_domain::ledger::{ClaimRequest, Fence, Refusal, State};
+use penstock_domain::ledger::{ClaimRequest, Fence, Record, Refusal, State};
 use penstock_ports::{Claim, Inbox as _, TakeOver};
 
 use super::{Case, DAY, DIGEST, LEASE, LEASE_AND_MARGIN, MILLISECOND, START, World, failure, request};
@@ -231,4 +231,25 @@ pub async fn a_redriven_update_is_claimed_in_its_new_generation_only<W: World>(w
     assert_eq!(case.attention().await, None);
     let record = case.record().await;
     assert_eq!((record.redrive, record.tries.len()), (1, 1));
+}
+
+/// The other Update is told by this record from its own repeats, for as long as anything of it may be open.
+pub async fn a_record_whose_id_is_used_again_outlives_the_other_update<W: World>(world: &W) {
+    let case = Case::done(world, 0).await;
+    let (before, now) = (case.record().await, START + 6 * DAY);
+    let other = ClaimRequest {
+        digest: UpdateDigest(1),
+        ..request("other", now)
+    };
+    assert_eq!(case.refused(&other).await, Refusal::ReusedId);
+    let after = case.record().await;
+    assert_eq!(after.expires_at, (now + 90 * DAY).as_secs_ceil());
+    assert_eq!(
+        Record {
+            expires_at: before.expires_at,
+            ..after
+        },
+        before,
+        "nothing else was changed"
+    );
 }

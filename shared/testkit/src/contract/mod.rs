@@ -333,7 +333,8 @@ macro_rules! contract_tests {
                 a_living_worker_is_not_taken_over
                 a_take_over_keeps_count_of_the_attempts
                 an_absent_record_is_not_taken_over
-                a_redriven_update_is_claimed_in_its_new_generation_only;
+                a_redriven_update_is_claimed_in_its_new_generation_only
+                a_record_whose_id_is_used_again_outlives_the_other_update;
             outcome: an_outcome_is_kept_with_its_intents_and_their_number
                 an_outcome_without_sends_lives_for_the_dedup_window
                 a_done_update_is_never_claimed_again
@@ -358,7 +359,8 @@ macro_rules! contract_tests {
                 an_unclaimed_write_over_a_record_changes_nothing_and_is_told_why
                 an_unclaimed_write_under_a_reused_id_is_told_so
                 an_unclaimed_write_over_an_expired_record_begins_anew
-                of_many_unclaimed_outcomes_one_is_written;
+                of_many_unclaimed_outcomes_one_is_written
+                an_unclaimed_outcome_after_its_own_failed_try_is_refused;
             records: a_record_is_made_once_and_names_the_update_that_made_it
                 a_write_that_finds_something_else_keeps_the_whole_outcome_out
                 a_record_changes_only_under_the_version_that_was_read

@@ -218,3 +218,20 @@ pub async fn of_many_unclaimed_outcomes_one_is_written<W: World>(world: &W) {
             .all(|answer| matches!(answer, Commitment::Done | Commitment::Refused(Refusal::Done, _)))
     );
 }
+
+/// Its own earlier write of another kind is no repeat of this one.
+pub async fn an_unclaimed_outcome_after_its_own_failed_try_is_refused<W: World>(world: &W) {
+    let case = Case::new(world);
+    let run = unclaimed("worker", START);
+    let next_at = START + DAY;
+    assert_eq!(
+        case.settle_run(&run, &retry(next_at, START), START).await,
+        Settlement::Settled
+    );
+    let before = case.record().await;
+    match case.commit_run(&run, &plain(None), START).await {
+        Commitment::Refused(Refusal::HeldUntil(until), _) => assert_eq!(until, next_at),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(case.record().await, before);
+}

@@ -53,7 +53,10 @@ pub(super) fn long(arrows: &[&'static str]) -> Vec<Plan> {
     });
     let mut plans: Vec<Plan> = first.chain(later).collect();
     // The longest first, so that none of them is left to run alone.
-    plans.sort_by_key(|plan| (plan.alone != Alone::All, dies_first(plan.arrow).is_none()));
+    plans.sort_by_key(|plan| {
+        let deaths = dies_first(plan.arrow).map_or(0, |(_, deaths)| deaths);
+        (plan.alone != Alone::All, std::cmp::Reverse(deaths))
+    });
     plans
 }
 
