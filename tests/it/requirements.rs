@@ -71,14 +71,14 @@ pub(crate) fn named_tests(proof: &str) -> impl Iterator<Item = &str> {
 /// The names of all functions of the repository.
 pub(crate) fn functions() -> BTreeSet<String> {
     let searched = Command::new("git")
-        .args(["grep", "-hoE", "--untracked", r"fn [a-z0-9_]+\("])
+        .args(["grep", "-hoE", "--untracked", r"fn [a-z0-9_]+[(<]"])
         .current_dir(root())
         .output()
         .unwrap();
     let found = String::from_utf8(searched.stdout).unwrap();
     found
         .lines()
-        .map(|line| line.trim_start_matches("fn ").trim_end_matches('(').to_owned())
+        .map(|line| line.trim_start_matches("fn ").trim_end_matches(['(', '<']).to_owned())
         .collect()
 }
 
