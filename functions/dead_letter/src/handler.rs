@@ -18,7 +18,7 @@ use penstock_ports::{
 };
 
 /// What filing one record may need.
-pub(crate) const NEEDED: Duration = Duration::from_secs(5);
+pub const NEEDED: Duration = Duration::from_secs(5);
 /// The lease under which an intent is given up.
 const LEASE: Duration = Duration::from_secs(10);
 /// Wait behind an earlier intent of the same chat that has not ended.
