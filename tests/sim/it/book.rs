@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use penstock_domain::ids::UpdateDigest;
 use penstock_domain::ledger::State;
+use penstock_domain::time::Timestamp;
 use penstock_formats::envelope::Envelope;
 use penstock_formats::outbound::Outbound;
 
@@ -18,6 +19,7 @@ pub(crate) type SendId = (usize, u8);
 /// A call of the Bot API that was made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Made {
+    pub(crate) run: RunId,
     pub(crate) send: SendId,
     pub(crate) fate: ApiFate,
 }
@@ -70,6 +72,8 @@ pub(crate) struct Book {
     pub(crate) alive: BTreeMap<RunId, Alive>,
     /// Runs of the handler.
     pub(crate) runs: BTreeMap<usize, usize>,
+    /// Until when chats are held.
+    pub(crate) holds: BTreeMap<String, Timestamp>,
     /// Whether a person has put right whatever failed.
     pub(crate) is_cured: bool,
     pub(crate) cuts: bool,

@@ -26,7 +26,7 @@ use run::Report;
 /// Seeds of a usual run.
 const SEEDS: u64 = 2_000;
 /// Most lines of a trace that are shown.
-const LINES_SHOWN: usize = 400;
+const LINES_SHOWN: usize = 1_000_000;
 
 /// A number from the environment.
 #[expect(

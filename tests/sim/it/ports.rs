@@ -213,8 +213,9 @@ impl Outbox for Ports {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<(), PortError> {
-        let chat = chat.to_owned();
+        let (chat, run) = (chat.to_owned(), self.world.book().run_of(self.worker));
         self.call(Sort::Table, "hold_chat", move |world| {
+            watch::held(world, run, &chat, until);
             at_once(world.ledger.hold_chat(bot, &chat, until, now))
         })
         .await

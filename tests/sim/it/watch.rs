@@ -11,7 +11,7 @@ use penstock_testkit::Row;
 
 use crate::book::{Book, Made, RunId, SendId, send_of};
 use crate::hub::{ApiFate, WorkerId};
-use crate::plan::{BOT, Planned};
+use crate::plan::Planned;
 use crate::world::{Name, World};
 
 /// Most that two clocks differ, milliseconds.
@@ -145,11 +145,15 @@ fn send_changed(
     if after.attempts > MAX_ATTEMPTS + resends {
         broken.push(("attempts are limited", format!("{name}: {}", after.attempts)));
     }
-    let is_lost = book.calls_of(send).next_back().is_some_and(Made::is_ambiguous);
+    // Only the claimer's own call counts: another one may come from somebody whose time was long over.
+    let claimer = book.claims.get(&send).copied();
+    let mut calls = book.calls_of(send).filter(|made| Some(made.run) == claimer);
+    let is_lost = calls.next_back().is_some_and(Made::is_ambiguous);
+    drop(calls);
     match new {
         IntentState::Unknown => {
             book.reached("a send is unknown");
-            let claimer = book.claims.get(&send).and_then(|run| book.alive.get(run));
+            let claimer = claimer.and_then(|run| book.alive.get(&run));
             let is_working = claimer.is_some_and(|alive| !alive.is_overdue);
             if !is_lost && is_working {
                 let how = format!("{name}: its sender is at work, and no answer was lost");
@@ -185,8 +189,8 @@ pub(crate) fn call(world: &World, worker: WorkerId, method: &str, params: &str, 
     let mut broken = Vec::new();
     let message_id = {
         let mut book = world.book();
-        book.calls.push(Made { send, fate });
         let run = book.run_of(worker);
+        book.calls.push(Made { run, send, fate });
         let planned = book.planned(send);
         if let Some(planned) = planned {
             doubled(&book, send, planned, &mut broken);
@@ -194,7 +198,7 @@ pub(crate) fn call(world: &World, worker: WorkerId, method: &str, params: &str, 
             if !is_overdue {
                 in_turn(world, &book, run, send, &mut broken);
                 if planned.is_visible() {
-                    not_held(world, &book, send, now, &mut broken);
+                    not_held(&book, send, now, &mut broken);
                 }
             }
         }
@@ -261,12 +265,21 @@ fn in_turn(world: &World, book: &Book, run: RunId, send: SendId, broken: &mut Br
     }
 }
 
-fn not_held(world: &World, book: &Book, send: SendId, now: Timestamp, broken: &mut Broken) {
+fn not_held(book: &Book, send: SendId, now: Timestamp, broken: &mut Broken) {
     let Some(update) = &book.posts[send.0].update else { return };
-    let hold = world.ledger.hold(BOT, chat_of_group(&update.group));
+    let hold = book.holds.get(chat_of_group(&update.group));
     let left = hold.map_or(0, |hold| hold.millis_since(now));
     if left > MOST_APART {
         let how = format!("u{}.{} comes {left} ms too early", send.0, send.1);
         broken.push(("a held chat is not sent to", how));
+    }
+}
+
+/// A hold was stored. One by somebody whose time was over comes too late for its chat.
+pub(crate) fn held(world: &World, run: RunId, chat: &str, until: Timestamp) {
+    let mut book = world.book();
+    if book.alive.get(&run).is_some_and(|alive| !alive.is_overdue) {
+        let hold = book.holds.entry(chat.to_owned()).or_insert(until);
+        *hold = until.max(*hold);
     }
 }

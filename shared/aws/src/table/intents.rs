@@ -28,7 +28,11 @@ impl Ledger {
         const OPERATION: &str = "ledger.start_intent";
         let intent = format!("#intents.#i{}", claim.n);
         let free = claim.previous.map(|previous| {
-            format!(" AND NOT #intents.#i{previous}.#state IN (:intended, :sending, :retrying)")
+            let previous = format!("#intents.#i{previous}");
+            // What a person has sent again is in the queue behind this one: waiting for it would be for ever.
+            format!(
+                " AND (NOT {previous}.#state IN (:intended, :sending, :retrying) OR {previous}.#resend > :never)"
+            )
         });
         let write = Write::to(update_pk(key), "LEDGER")
             .text("sending", "sending")
@@ -38,6 +42,7 @@ impl Ledger {
             .number("lease_until", claim.lease_until)
             .number("redrive", claim.redrive)
             .number("resend", claim.resend)
+            .number("never", 0)
             .number("now", claim.now)
             .number("now_s", claim.now.as_millis().div_euclid(1000))
             .number("one", 1)
