@@ -105,7 +105,12 @@ impl FifoQueue {
         }
         self.known.insert(key, now);
         self.put += 1;
-        self.add(format!("{}{}", self.name, self.put), message.group, message.body, now);
+        self.add(
+            format!("{}{}", self.name, self.put),
+            message.group,
+            message.body,
+            now,
+        );
         true
     }
 
@@ -161,7 +166,10 @@ impl FifoQueue {
             if message.visible_at > now {
                 break;
             }
-            if self.max_receives.is_some_and(|most| message.receive_count >= most) {
+            if self
+                .max_receives
+                .is_some_and(|most| message.receive_count >= most)
+            {
                 let Message { id, group, body, .. } = self.messages.remove(index);
                 received.given_up.push(GivenUp { id, group, body });
                 continue;
@@ -184,7 +192,10 @@ impl FifoQueue {
 
     /// Hides a hand-over for that long from now; `false` if its handle is stale, or it would be hidden for too long.
     pub fn hide(&mut self, receipt: &str, hidden_for: Duration, now: Timestamp) -> bool {
-        let found = self.messages.iter_mut().find(|message| message.receipt() == receipt);
+        let found = self
+            .messages
+            .iter_mut()
+            .find(|message| message.receipt() == receipt);
         let Some(message) = found.filter(|message| message.visible_at > now) else {
             return false;
         };
@@ -337,7 +348,10 @@ mod tests {
         let mut queue = queue(&["a"]);
         let handed = receive(&mut queue, "a", START).remove(0);
         assert!(queue.delete(&handed.receipt, START));
-        assert!(!queue.put(message("a", "0"), START + DEDUPLICATION_WINDOW - Duration::from_millis(1)));
+        assert!(!queue.put(
+            message("a", "0"),
+            START + DEDUPLICATION_WINDOW - Duration::from_millis(1)
+        ));
         assert!(queue.put(message("b", "0"), START));
         assert!(queue.put(message("a", "0"), START + DEDUPLICATION_WINDOW));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use penstock_domain::ids::UpdateDigest;
+use penstock_domain::ids::{MessageGroupId, UpdateDigest};
 use penstock_domain::ledger::State;
 use penstock_domain::time::Timestamp;
 use penstock_formats::envelope::Envelope;
@@ -73,7 +73,7 @@ pub(crate) struct Book {
     /// Runs of the handler.
     pub(crate) runs: BTreeMap<usize, usize>,
     /// Until when chats are held.
-    pub(crate) holds: BTreeMap<String, Timestamp>,
+    pub(crate) holds: BTreeMap<MessageGroupId, Timestamp>,
     /// Whether a person has put right whatever failed.
     pub(crate) is_cured: bool,
     pub(crate) cuts: bool,
@@ -107,7 +107,12 @@ impl Book {
     }
 
     pub(crate) fn planned(&self, send: SendId) -> Option<Planned> {
-        self.posts.get(send.0)?.act.calls.get(usize::from(send.1)).copied()
+        self.posts
+            .get(send.0)?
+            .act
+            .calls
+            .get(usize::from(send.1))
+            .copied()
     }
 
     /// The invocation that a worker is in.

@@ -53,7 +53,12 @@ impl Bot for SimulatedBot {
         let is_poison = act.is_poison && !is_cured;
         let sort = if is_poison { Sort::Poison } else { Sort::Bot };
         world.hub.ask(*worker, sort).end(|_| ()).await;
-        world.trace(|| format!("{worker} bot runs u{index}, attempt {}: {failing:?}", context.attempt));
+        world.trace(|| {
+            format!(
+                "{worker} bot runs u{index}, attempt {}: {failing:?}",
+                context.attempt
+            )
+        });
         if let Some(failing) = failing {
             return fail(failing).await;
         }
@@ -64,12 +69,18 @@ impl Bot for SimulatedBot {
 async fn fail(failing: Failing) -> Result<Outcome, BotError> {
     let message = "as planned".to_owned();
     Err(match failing {
-        Failing::Transient => BotError::Transient { code: "planned", message },
+        Failing::Transient => BotError::Transient {
+            code: "planned",
+            message,
+        },
         Failing::RetryAfter(secs) => BotError::RetryAfter {
             code: "planned",
             after: std::time::Duration::from_secs(secs),
         },
-        Failing::Permanent => BotError::Permanent { code: "planned", message },
+        Failing::Permanent => BotError::Permanent {
+            code: "planned",
+            message,
+        },
         Failing::Unclassified => BotError::Unclassified { message },
         // As a panic, without the line that the hook of panics prints.
         Failing::Panic => std::panic::resume_unwind(Box::new("as planned")),
@@ -107,7 +118,9 @@ fn outcome(index: usize, act: &Act, context: &Context, update: &Incoming) -> Out
     }
     match act.order.map(record_of) {
         // Only the first makes it; who finds it has nothing to do.
-        Some(key) if context.record(&key).is_none() => outcome.put(key, Expect::Absent, &json!({"by": index})),
+        Some(key) if context.record(&key).is_none() => {
+            outcome.put(key, Expect::Absent, &json!({"by": index}))
+        }
         _ => outcome,
     }
 }

@@ -24,9 +24,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use run::Report;
 
 /// Seeds of a usual run.
-const SEEDS: u64 = 2_000;
+const SEEDS: u64 = 3_000;
 /// Most lines of a trace that are shown.
-const LINES_SHOWN: usize = 1_000_000;
+const LINES_SHOWN: usize = 400;
 
 /// A number from the environment.
 #[expect(
@@ -79,7 +79,11 @@ fn run_seeds(seeds: Range<u64>) -> (BTreeSet<&'static str>, Vec<u64>) {
 fn show(seed: u64) -> Report {
     let report = run_seed(seed, true);
     let hidden = report.trace.len().saturating_sub(LINES_SHOWN);
-    println!("seed {seed}, the last {} of {} lines:", report.trace.len() - hidden, report.trace.len());
+    println!(
+        "seed {seed}, the last {} of {} lines:",
+        report.trace.len() - hidden,
+        report.trace.len()
+    );
     for line in &report.trace[hidden..] {
         println!("{line}");
     }

@@ -87,7 +87,9 @@ pub(crate) fn resend(world: &World, row: &Row, n: u8) -> Option<Owed> {
     let message = Enqueue {
         group: stored.intent.group.clone(),
         deduplication: row.record.key.intent_deduplication_id(n, resend),
-        body: Outbound::new(&origin, &stored.intent, resend, of).write().unwrap(),
+        body: Outbound::new(&origin, &stored.intent, resend, of)
+            .write()
+            .unwrap(),
     };
     Some((Name::Outbound, message))
 }
@@ -141,7 +143,12 @@ pub(crate) fn conflict(world: &World, rng: &mut Rng, number: u32) {
     state["others"] = json!(number);
     let subject = Subject {
         kind: UpdateKind::Unknown,
-        ..Subject::stranger(LedgerKey::from_stored(format!("{BOT}:other{number}")), BOT, &group.0, now)
+        ..Subject::stranger(
+            LedgerKey::from_stored(format!("{BOT}:other{number}")),
+            BOT,
+            &group.0,
+            now,
+        )
     };
     let request = ClaimRequest {
         owner: Owner(format!("other {number}")),
@@ -171,5 +178,7 @@ pub(crate) fn conflict(world: &World, rng: &mut Rng, number: u32) {
 /// Whether what killed an Update is no fault of the pipeline's or the bot's: its time was over, or the queue gave it up.
 pub(crate) fn is_beyond_cure(tries: &[Failure]) -> bool {
     let codes = ["expired", "too_many_receives"];
-    tries.last().is_some_and(|failure| codes.contains(&failure.code.as_str()))
+    tries
+        .last()
+        .is_some_and(|failure| codes.contains(&failure.code.as_str()))
 }

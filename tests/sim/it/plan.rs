@@ -231,7 +231,13 @@ fn act(rng: &mut Rng, fails: f64) -> Act {
     act.writes_state = act.reads_state && rng.u8(0..5) > 0;
     for n in 0..*rng.choice(&[0_u8, 1, 1, 1, 2, 2, 3, 4]).unwrap() {
         let method = *rng
-            .choice(&["sendMessage", "sendMessage", "sendPhoto", "editMessageText", "sendChatAction"])
+            .choice(&[
+                "sendMessage",
+                "sendMessage",
+                "sendPhoto",
+                "editMessageText",
+                "sendChatAction",
+            ])
             .unwrap();
         let on_unknown = if rng.u8(0..4) == 0 {
             OnUnknown::ResendOnce

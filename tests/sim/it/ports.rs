@@ -171,7 +171,8 @@ impl Inbox for Ports {
 
     async fn read(&self, key: &LedgerKey) -> Result<Option<Record>, PortError> {
         let of = key.clone();
-        self.on("read", key, move |ledger| at_once(ledger.read(&of))).await
+        self.on("read", key, move |ledger| at_once(ledger.read(&of)))
+            .await
     }
 
     async fn chat_state(&self, bot: BotId, chat: &str) -> Result<Option<(String, u64)>, PortError> {
@@ -213,9 +214,8 @@ impl Outbox for Ports {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<(), PortError> {
-        let (chat, run) = (chat.to_owned(), self.world.book().run_of(self.worker));
+        let chat = chat.to_owned();
         self.call(Sort::Table, "hold_chat", move |world| {
-            watch::held(world, run, &chat, until);
             at_once(world.ledger.hold_chat(bot, &chat, until, now))
         })
         .await
@@ -347,7 +347,8 @@ impl Deliveries for QueuePort {
                     !world.queue(name, |queue| queue.hide(&change.receipt, hidden_for, now))
                 };
                 world.trace(|| {
-                    let change = |change: &VisibilityChange| format!("{} {:?}", change.receipt, change.hidden_for);
+                    let change =
+                        |change: &VisibilityChange| format!("{} {:?}", change.receipt, change.hidden_for);
                     changes.iter().map(change).collect::<Vec<_>>().join(", ")
                 });
                 Ok(changes.iter().filter(hide).count())

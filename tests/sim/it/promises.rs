@@ -25,8 +25,14 @@ pub(crate) fn check(world: &World) {
 fn what_was_thanked_for_is_in_the_queue(world: &World) {
     let lost: Vec<_> = {
         let book = world.book();
-        let updates = book.thanked.iter().filter(|post| book.posts[**post].update.is_some());
-        updates.filter(|post| !book.accepted.contains(post)).copied().collect()
+        let updates = book
+            .thanked
+            .iter()
+            .filter(|post| book.posts[**post].update.is_some());
+        updates
+            .filter(|post| !book.accepted.contains(post))
+            .copied()
+            .collect()
     };
     for post in lost {
         world.broken("200 means queued", format!("u{post}"));
@@ -37,7 +43,8 @@ fn what_was_thanked_for_is_in_the_queue(world: &World) {
 fn row_of(world: &World, post: usize) -> Option<Row> {
     let update = world.book().posts[post].update.clone()?;
     let rows = update.keys().into_iter().filter_map(|key| world.ledger.row(&key));
-    rows.into_iter().find(|row| row.record.digest == Some(update.digest))
+    rows.into_iter()
+        .find(|row| row.record.digest == Some(update.digest))
 }
 
 fn every_accepted_update_is_done_or_dead_with_its_body(world: &World) {
@@ -73,7 +80,10 @@ fn what_is_no_update_is_kept_as_it_came(world: &World) {
     for raw in raws {
         let key = LedgerKey::quarantined(BOT, raw.as_bytes());
         let kept = world.ledger.row(&key);
-        if kept.as_ref().is_none_or(|row| row.attention != Some("quarantine")) {
+        if kept
+            .as_ref()
+            .is_none_or(|row| row.attention != Some("quarantine"))
+        {
             world.broken("what is no update is kept", format!("{raw}: {kept:?}"));
         }
     }
@@ -102,23 +112,31 @@ fn each_chat_has_seen_its_updates_once(world: &World) {
         let book = world.book();
         for (post, plan) in book.posts.iter().enumerate() {
             let Some(update) = &plan.update else { continue };
-            let chat = expected.entry(chat_of_group(&update.group).to_owned()).or_default();
+            let chat = expected
+                .entry(chat_of_group(&update.group).to_owned())
+                .or_default();
             if plan.act.writes_state && book.states.get(&post) == Some(&State::Done) {
                 chat.push(post);
             }
         }
     }
     for (chat, expected) in expected {
-        let state = futures::FutureExt::now_or_never(penstock_ports::Inbox::chat_state(&world.ledger, BOT, &chat));
+        let state =
+            futures::FutureExt::now_or_never(penstock_ports::Inbox::chat_state(&world.ledger, BOT, &chat));
         let state = state.unwrap().unwrap().and_then(|(state, _)| json(&state));
-        let seen = state.and_then(|state| state["seen"].as_array().cloned()).unwrap_or_default();
+        let seen = state
+            .and_then(|state| state["seen"].as_array().cloned())
+            .unwrap_or_default();
         let mut seen: Vec<_> = seen
             .iter()
             .map(|post| usize::try_from(post.as_u64().unwrap()).unwrap())
             .collect();
         seen.sort_unstable();
         if seen != expected {
-            world.broken("state and outcome are one", format!("chat {chat} has seen {seen:?}, done are {expected:?}"));
+            world.broken(
+                "state and outcome are one",
+                format!("chat {chat} has seen {seen:?}, done are {expected:?}"),
+            );
         }
     }
 }
@@ -126,14 +144,27 @@ fn each_chat_has_seen_its_updates_once(world: &World) {
 fn every_send_has_ended_and_what_needs_a_person_is_listed(world: &World) {
     for row in world.ledger.rows() {
         let (key, record) = (&row.record.key, &row.record);
-        let state = |state: IntentState| record.intents.iter().filter(|stored| stored.state == state).count();
-        for stored in record.intents.iter().filter(|stored| stored.state.holds_successors()) {
+        let state = |state: IntentState| {
+            record
+                .intents
+                .iter()
+                .filter(|stored| stored.state == state)
+                .count()
+        };
+        for stored in record
+            .intents
+            .iter()
+            .filter(|stored| stored.state.holds_successors())
+        {
             let how = format!("{key} {} is {:?}", stored.intent.n, stored.state);
             world.broken("every send ends", how);
         }
         let unknown = state(IntentState::Unknown);
         if record.state == State::Done && u32::try_from(unknown).unwrap() != record.open {
-            world.broken("open counts what is open", format!("{key}: {} for {unknown}", record.open));
+            world.broken(
+                "open counts what is open",
+                format!("{key}: {} for {unknown}", record.open),
+            );
         }
         let listed = match record.state {
             State::Dead if row.subject.update_id < 0 => Some("quarantine"),
@@ -150,7 +181,9 @@ fn every_send_has_ended_and_what_needs_a_person_is_listed(world: &World) {
 
 fn nothing_is_left_in_a_queue(world: &World) {
     for name in Name::ALL {
-        let left = world.queue(name, |queue| queue.bodies().map(str::to_owned).collect::<Vec<_>>());
+        let left = world.queue(name, |queue| {
+            queue.bodies().map(str::to_owned).collect::<Vec<_>>()
+        });
         if !left.is_empty() {
             world.broken("the queues run empty", format!("{name:?}: {left:?}"));
         }

@@ -93,7 +93,8 @@ impl Simulation {
         self.world.trace(|| format!("{:?}", self.trouble));
         let posts = self.world.book().posts.clone();
         for (index, plan) in posts.iter().enumerate() {
-            self.world.trace(|| format!("u{index}: {} {:?}", plan.raw, plan.act));
+            self.world
+                .trace(|| format!("u{index}: {} {:?}", plan.raw, plan.act));
         }
         for _ in 0..STEPS {
             if self.is_broken() {
@@ -127,7 +128,11 @@ impl Simulation {
     }
 
     fn instance(&mut self, function: Function) -> Instance {
-        let ahead = if self.trouble.clocks > 0.0 { self.clock_error() } else { 0 };
+        let ahead = if self.trouble.clocks > 0.0 {
+            self.clock_error()
+        } else {
+            0
+        };
         let id = self.number();
         Instance::new(&self.world, id, function, ahead)
     }
@@ -232,7 +237,8 @@ impl Simulation {
         if let Some(id) = self.rng.choice(&hidden) {
             self.world.queue(name, |queue| queue.show(id, now));
             self.world.book().reached("a delivery was handed out twice");
-            self.world.trace(|| format!("the queue shows {id} before its time"));
+            self.world
+                .trace(|| format!("the queue shows {id} before its time"));
         }
     }
 
@@ -334,10 +340,16 @@ impl Simulation {
     /// Lambda polls a queue for an idle instance; `false` if there is nothing to do.
     fn poll_queue(&mut self) -> bool {
         let now = self.world.now();
-        let busy: Vec<_> = self.running.values().map(|invocation| invocation.worker).collect();
+        let busy: Vec<_> = self
+            .running
+            .values()
+            .map(|invocation| invocation.worker)
+            .collect();
         let mut ready: Vec<(Name, usize)> = Vec::new();
         for (index, instance) in self.instances.iter().enumerate() {
-            let names = Name::ALL.into_iter().filter(|name| instance.function.serves(*name));
+            let names = Name::ALL
+                .into_iter()
+                .filter(|name| instance.function.serves(*name));
             for name in names.filter(|_| !busy.contains(&instance.id)) {
                 if !self.world.queue(name, |queue| queue.free(now)).is_empty() {
                     ready.push((name, index));
@@ -367,7 +379,12 @@ impl Simulation {
         let invocation = batch(instance, run, name, handed.clone());
         self.world.trace(|| {
             let ids: Vec<_> = handed.iter().map(|handed| handed.receipt.as_str()).collect();
-            format!("{} {:?} is given {}", instance.id, instance.function, ids.join(" "))
+            format!(
+                "{} {:?} is given {}",
+                instance.id,
+                instance.function,
+                ids.join(" ")
+            )
         });
         self.begin(invocation);
         true
@@ -384,7 +401,9 @@ impl Simulation {
     }
 
     fn ended(&mut self, run: RunId, ended: &Ended) {
-        let Some(invocation) = self.running.remove(&run) else { return };
+        let Some(invocation) = self.running.remove(&run) else {
+            return;
+        };
         let alive = self.world.book().alive.remove(&run);
         let is_overdue = alive.is_some_and(|alive| alive.is_overdue);
         if is_overdue {
@@ -395,17 +414,23 @@ impl Simulation {
                 let now = self.world.now();
                 let failures = answer.batch_item_failures.iter();
                 let failed: Vec<_> = failures.map(|failure| failure.item_identifier.as_str()).collect();
-                self.world.trace(|| format!("{} ends; comes back: {failed:?}", invocation.worker));
-                for handed in handed.iter().filter(|handed| !failed.contains(&handed.id.as_str())) {
+                self.world
+                    .trace(|| format!("{} ends; comes back: {failed:?}", invocation.worker));
+                for handed in handed
+                    .iter()
+                    .filter(|handed| !failed.contains(&handed.id.as_str()))
+                {
                     // Nobody listens to an answer that comes after its time.
                     if is_overdue || self.chance(self.trouble.lost_deletions) {
                         continue;
                     }
-                    self.world.queue(*name, |queue| queue.delete(&handed.receipt, now));
+                    self.world
+                        .queue(*name, |queue| queue.delete(&handed.receipt, now));
                 }
             }
             (Given::Post(post), Ended::Status(status)) => {
-                self.world.trace(|| format!("{} answers u{post} with {status}", invocation.worker));
+                self.world
+                    .trace(|| format!("{} answers u{post} with {status}", invocation.worker));
                 let is_taken = !is_overdue && matches!(status, 200 | 400);
                 if is_taken {
                     self.world.book().thanked.insert(*post);
@@ -420,7 +445,9 @@ impl Simulation {
 
     /// The process of an invocation dies.
     fn crash(&mut self, run: RunId, why: &str) {
-        let Some(invocation) = self.running.remove(&run) else { return };
+        let Some(invocation) = self.running.remove(&run) else {
+            return;
+        };
         self.world.book().alive.remove(&run);
         self.world.book().reached("a process died");
         self.world.trace(|| format!("{} {why}", invocation.worker));
@@ -428,7 +455,10 @@ impl Simulation {
             // No answer: Telegram comes again.
             self.to_post.push(post);
         }
-        let died = self.instances.iter().position(|instance| instance.id == invocation.worker);
+        let died = self
+            .instances
+            .iter()
+            .position(|instance| instance.id == invocation.worker);
         if let Some(died) = died {
             self.instances[died] = self.instance(self.instances[died].function);
         }
@@ -508,7 +538,8 @@ impl Simulation {
                 return;
             }
         }
-        self.world.broken("it comes to rest", format!("not within {MOST_STEPS} steps"));
+        self.world
+            .broken("it comes to rest", format!("not within {MOST_STEPS} steps"));
     }
 
     fn next_visible_at(&self) -> Option<Timestamp> {

@@ -1,6 +1,6 @@
 //! What is looked at whenever something changes: the promises that no end state can show. Never changes anything.
 
-use penstock_domain::ids::chat_of_group;
+use penstock_domain::failure::Disposition;
 use penstock_domain::intent::{IntentEvent, IntentRecord, IntentState, transition as intent_transition};
 use penstock_domain::ledger::{Event, State, transition};
 use penstock_domain::retry::MAX_ATTEMPTS;
@@ -25,7 +25,9 @@ pub(crate) fn put(world: &World, name: Name, message: Enqueue) {
     if name != Name::Updates {
         return;
     }
-    let Ok(envelope) = Envelope::read(&body) else { return };
+    let Ok(envelope) = Envelope::read(&body) else {
+        return;
+    };
     let mut book = world.book();
     let Some(post) = book.post_of(envelope.update_id.0, Some(envelope.digest)) else {
         return;
@@ -174,7 +176,20 @@ fn send_changed(
                 broken.push(("failed is only what was not sent", name));
             }
         }
-        IntentState::Intended | IntentState::Sending | IntentState::Retrying | IntentState::Cancelled => {}
+        IntentState::Retrying => hold(book, run, after),
+        IntentState::Intended | IntentState::Sending | IntentState::Cancelled => {}
+    }
+}
+
+/// A 429 was settled: until then its chat is held. One by somebody whose time was over comes too late for that.
+fn hold(book: &mut Book, run: RunId, after: &IntentRecord) {
+    let disposition = after.failure.as_ref().map(|failure| failure.disposition);
+    let is_in_time = book.alive.get(&run).is_some_and(|alive| !alive.is_overdue);
+    if let (Some(Disposition::Throttled { .. }), Some(until), true) = (disposition, after.next_at, is_in_time)
+    {
+        let hold = book.holds.entry(after.intent.group.clone()).or_insert(until);
+        *hold = until.max(*hold);
+        book.reached("a chat is held");
     }
 }
 
@@ -217,7 +232,10 @@ fn doubled(book: &Book, send: SendId, planned: Planned, broken: &mut Broken) {
     let most = 1 + usize::try_from(resends).unwrap() + usize::from(may_repeat);
     let delivered = book.calls_of(send).filter(|made| made.is_delivered()).count();
     if planned.is_visible() && delivered > most {
-        let how = format!("u{}.{} was delivered {delivered} times, {most} may be", send.0, send.1);
+        let how = format!(
+            "u{}.{} was delivered {delivered} times, {most} may be",
+            send.0, send.1
+        );
         broken.push(("no visible send is doubled", how));
     }
 }
@@ -237,7 +255,11 @@ fn in_turn(world: &World, book: &Book, run: RunId, send: SendId, broken: &mut Br
         return;
     };
     if mine.state != IntentState::Sending || book.claims.get(&send) != Some(&run) {
-        let how = format!("{name} is {:?}, claimed by {:?}", mine.state, book.claims.get(&send));
+        let how = format!(
+            "{name} is {:?}, claimed by {:?}",
+            mine.state,
+            book.claims.get(&send)
+        );
         broken.push(("who calls holds the claim", how));
     }
     if mine.resend > 0 {
@@ -261,25 +283,21 @@ fn in_turn(world: &World, book: &Book, run: RunId, send: SendId, broken: &mut Br
         open.extend(open_ones.map(|stored| (*post, stored.intent.n)));
     }
     if let Some((post, n)) = open.first() {
-        broken.push(("a chat's sends are made in order", format!("{name} before u{post}.{n}")));
+        broken.push((
+            "a chat's sends are made in order",
+            format!("{name} before u{post}.{n}"),
+        ));
     }
 }
 
 fn not_held(book: &Book, send: SendId, now: Timestamp, broken: &mut Broken) {
-    let Some(update) = &book.posts[send.0].update else { return };
-    let hold = book.holds.get(chat_of_group(&update.group));
+    let Some(update) = &book.posts[send.0].update else {
+        return;
+    };
+    let hold = book.holds.get(&update.group);
     let left = hold.map_or(0, |hold| hold.millis_since(now));
     if left > MOST_APART {
         let how = format!("u{}.{} comes {left} ms too early", send.0, send.1);
         broken.push(("a held chat is not sent to", how));
-    }
-}
-
-/// A hold was stored. One by somebody whose time was over comes too late for its chat.
-pub(crate) fn held(world: &World, run: RunId, chat: &str, until: Timestamp) {
-    let mut book = world.book();
-    if book.alive.get(&run).is_some_and(|alive| !alive.is_overdue) {
-        let hold = book.holds.entry(chat.to_owned()).or_insert(until);
-        *hold = until.max(*hold);
     }
 }

@@ -145,7 +145,12 @@ pub(crate) fn batch(instance: &Instance, run: RunId, name: Name, handed: Vec<Han
     let deadline = |needed| {
         let ports = ports.clone();
         let now_ms = move || ports.now().as_millis();
-        Deadline::new(u64::try_from(ends_at.as_millis()).unwrap(), now_ms, needed, PATIENCE)
+        Deadline::new(
+            u64::try_from(ends_at.as_millis()).unwrap(),
+            now_ms,
+            needed,
+            PATIENCE,
+        )
     };
     let queue = QueuePort {
         ports: ports.clone(),
