@@ -78,7 +78,11 @@ pub(crate) fn functions() -> BTreeSet<String> {
     let found = String::from_utf8(searched.stdout).unwrap();
     found
         .lines()
-        .map(|line| line.trim_start_matches("fn ").trim_end_matches(['(', '<']).to_owned())
+        .map(|line| {
+            line.trim_start_matches("fn ")
+                .trim_end_matches(['(', '<'])
+                .to_owned()
+        })
         .collect()
 }
 

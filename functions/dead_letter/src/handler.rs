@@ -17,7 +17,7 @@ use penstock_ports::{
 };
 
 /// What filing one record may need.
-pub(crate) const NEEDED: Duration = Duration::from_secs(5);
+pub const NEEDED: Duration = Duration::from_secs(5);
 /// Wait behind an earlier intent of the same chat that has not ended.
 const BEHIND_WAIT: Duration = Duration::from_secs(30);
 /// What SQS has given up on.

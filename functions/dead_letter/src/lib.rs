@@ -10,7 +10,7 @@ use penstock_aws::{Clients, Ledger, Lookup, SqsQueue, WallClock, init_tracing};
 use penstock_batch::{Deadline, PATIENCE};
 use penstock_ports::Clock as _;
 
-pub use handler::{Deps, handle};
+pub use handler::{Deps, NEEDED, handle};
 
 /// Serves the Lambda runtime until it ends.
 ///

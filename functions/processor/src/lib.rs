@@ -19,6 +19,7 @@ use penstock_ports::Clock as _;
 
 pub use cache::StateCache;
 pub use handler::{Deps, handle};
+pub use limits::NEEDED;
 
 /// Serves the Lambda runtime until it ends, with the example bot.
 ///

@@ -9,4 +9,4 @@ pub(crate) const HANDLER_LIMIT: Duration = Duration::from_secs(10);
 /// The lease on an Update, from the claim on.
 pub(crate) const LEASE: Duration = Duration::from_secs(19);
 /// What one Update may need: its handler, and 6 s for three calls around it, each at most 2 s (claim, commit, dispatch).
-pub(crate) const NEEDED: Duration = Duration::from_secs(16);
+pub const NEEDED: Duration = Duration::from_secs(16);

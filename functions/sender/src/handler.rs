@@ -79,18 +79,19 @@ where
 }
 
 /// A dispatch that was repeated may have put intents in out of their order: those of one Update are sorted by their
-/// number. Updates stay as the queue has them: their ids may fall.
+/// number. Updates stay as the queue has them: their ids may fall. So does what a person has sent again: before the head
+/// of its group it would pass the hold that the head waits out.
 fn sorted(mut records: Vec<Record>, read: &BTreeMap<String, Result<Outbound, ReadError>>) -> Vec<Record> {
     let outbound = |record: &Record| read.get(&record.id).and_then(|read| read.as_ref().ok());
     let mut first_of: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut place_of = BTreeMap::new();
     for (index, record) in records.iter().enumerate() {
         let place = match outbound(record) {
-            Some(outbound) => {
+            Some(outbound) if outbound.resend == 0 => {
                 let update = (record.group.clone(), outbound.key.as_str().to_owned());
                 (*first_of.entry(update).or_insert(index), outbound.n)
             }
-            None => (index, 0),
+            Some(_) | None => (index, 0),
         };
         place_of.insert(record.id.clone(), place);
     }

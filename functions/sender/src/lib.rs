@@ -18,6 +18,7 @@ use penstock_ports::Clock as _;
 use penstock_telegram::BotApiClient;
 
 pub use handler::{Deps, handle};
+pub use limits::NEEDED;
 pub use throttles::Throttles;
 
 /// Serves the Lambda runtime until it ends.

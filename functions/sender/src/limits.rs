@@ -11,7 +11,7 @@ pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(10);
 pub(crate) const LEASE: Duration = Duration::from_secs(19);
 /// What one intent may need: 1.5 s until its turn, its call, and 6 s for three calls around it, each at most 2 s (claim,
 /// settle, visibility).
-pub(crate) const NEEDED: Duration = Duration::from_millis(17_500);
+pub const NEEDED: Duration = Duration::from_millis(17_500);
 /// Until when, from the claim on, another call may begin: it and what settles it still fit.
 pub(crate) const LAST_CALL: Duration = Duration::from_secs(4);
 /// How long chats that have ended wait for the others of their batch. Sends wait for their slots at the gate up to its

@@ -355,6 +355,13 @@ impl IntentRecord {
     pub fn needs_person(&self) -> bool {
         self.state == IntentState::Unknown || self.is_resent_and_waits()
     }
+
+    /// Whether the next intent of the same chat has to wait for this one. Not for one that a person has sent again: its
+    /// message is in the queue behind that of the next one, and each would wait for the other.
+    #[must_use]
+    pub fn holds_successors(&self) -> bool {
+        self.resend == 0 && self.state.holds_successors()
+    }
 }
 
 /// What a sender's claim asks.
@@ -432,7 +439,7 @@ pub fn judge_refusal(existing: Option<&Record>, mine: &IntentClaim) -> IntentRef
             if mine
                 .previous
                 .and_then(find)
-                .is_some_and(|previous| previous.state.holds_successors())
+                .is_some_and(IntentRecord::holds_successors)
             {
                 return IntentRefusal::BehindPrevious;
             }

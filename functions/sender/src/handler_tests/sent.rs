@@ -283,3 +283,31 @@ async fn an_edit_of_a_message_that_was_not_sent_has_failed() {
     );
     assert_eq!(world.deps.api.calls().len(), 1, "nothing was edited");
 }
+
+/// Its message is behind the head of its group, and stays there, though its number is lower.
+#[tokio::test]
+async fn what_a_person_has_sent_again_does_not_pass_the_hold_of_its_chat() {
+    let world = world();
+    let records = committed(&world, 1, vec![say(5, 1), say(5, 2)]).await;
+    let refusal = refused(400, Disposition::Permanent, Meaning::Plain);
+    world.deps.api.answer("sendMessage", Err(refusal));
+    world.deps.api.answer("sendMessage", Err(throttled(400)));
+    assert_eq!(deliver(&world, &records).await, back(&[("m1.1", 400_250)]));
+    assert!(world.deps.ledger.resend(&key(1), 0, 1, world.deps.clock.now()));
+    let outbound = Outbound {
+        resend: 1,
+        ..Outbound::read(&records[0].body).unwrap()
+    };
+    let resent = Record {
+        id: "again".to_owned(),
+        receipt: "receipt of again".to_owned(),
+        body: outbound.write().unwrap(),
+        ..records[0].clone()
+    };
+    // The queue shows the head before its time.
+    let comes_back = deliver(&world, &[again(&records[1]), resent.clone()]).await;
+    assert_eq!(comes_back, back(&[("m1.1", 400_250), ("again", 400_250)]));
+    world.deps.clock.advance(Duration::from_secs(401));
+    assert_eq!(deliver(&world, &[again(&records[1]), resent]).await, back(NONE));
+    assert_eq!(texts(&world), [1, 2, 2, 1]);
+}

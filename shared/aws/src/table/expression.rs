@@ -63,7 +63,23 @@ impl Write {
         self.value(name, AttributeValue::S(text.into()))
     }
 
+    /// Values that stand in neither expression: DynamoDB refuses the whole request for one.
+    fn unused(&self) -> Vec<&str> {
+        let stands_in = |expression: &str, value: &str| {
+            expression.match_indices(value).any(|(at, _)| {
+                let next = expression[at + value.len()..].chars().next();
+                next.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '_')
+            })
+        };
+        self.values
+            .keys()
+            .map(String::as_str)
+            .filter(|value| !stands_in(&self.update, value) && !stands_in(&self.condition, value))
+            .collect()
+    }
+
     fn names(&self) -> HashMap<String, String> {
+        debug_assert!(self.unused().is_empty(), "unused: {:?}", self.unused());
         aliases(&self.update)
             .chain(aliases(&self.condition))
             .map(|alias| (format!("#{alias}"), named(alias)))
@@ -154,6 +170,17 @@ fn written(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_that_no_expression_uses_is_found() {
+        let write = Write::to("p".to_owned(), "LEDGER")
+            .update("SET #state = :now_s")
+            .condition("#owner = :me")
+            .number("now", 1)
+            .number("now_s", 1)
+            .text("me", "x");
+        assert_eq!(write.unused(), [":now"]);
+    }
 
     #[test]
     fn every_alias_of_both_expressions_gets_its_name() {

@@ -46,9 +46,6 @@ impl Ledger {
 
     fn giving_up(&self, give_up: &GiveUp) -> Write {
         let intent = format!("#intents.#i{}", give_up.n);
-        let free = give_up.previous.map(|previous| {
-            format!(" AND NOT #intents.#i{previous}.#state IN (:intended, :sending, :retrying)")
-        });
         let mut write = Write::to(update_pk(&give_up.key), "LEDGER")
             .text("failed", "failed")
             .text("intended", "intended")
@@ -58,9 +55,6 @@ impl Ledger {
             .number("now_s", give_up.now.as_millis().div_euclid(1000))
             .number("one", 1)
             .value("failure", write_failure(&give_up.failure));
-        if give_up.previous.is_some() {
-            write = write.text("sending", "sending");
-        }
         let mut set =
             format!("SET {intent}.#state = :failed, {intent}.#failure = :failure, #open = #open - :one");
         let mut removed = format!("REMOVE {intent}.#next_at");
@@ -69,11 +63,13 @@ impl Ledger {
             removed += ", #attn_pk, #attn_sk";
             write = write.number("expires_at", self.retention.expires_at(0, give_up.now));
         }
-        write.update(&format!("{set} {removed}")).condition(&format!(
-            "#expires_at >= :now_s AND #redrive = :redrive AND {intent}.#resend = :resend AND \
-             {intent}.#state IN (:intended, :retrying){}",
-            free.unwrap_or_default()
-        ))
+        write
+            .update(&format!("{set} {removed}"))
+            .condition(&format!(
+                "#expires_at >= :now_s AND #redrive = :redrive AND {intent}.#resend = :resend AND \
+                 {intent}.#state IN (:intended, :retrying)"
+            ))
+            .behind(give_up.previous)
     }
 }
 

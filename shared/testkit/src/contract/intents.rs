@@ -372,6 +372,19 @@ pub async fn a_repeated_settle_is_a_success_and_is_counted_once<W: World>(world:
     }
 }
 
+/// Its message is in the queue behind the other's: each would wait for the other.
+pub async fn an_intent_does_not_wait_for_one_that_a_person_has_sent_again<W: World>(world: &W) {
+    let case = Case::done(world, 2).await;
+    case.begin(0, "sender", START).await;
+    let failed = SettleAs::Failed {
+        failure: failure("no_use", 1, START),
+    };
+    assert!(case.end(0, Some("sender"), failed, START).await);
+    world.resend(case.key(), 0, 1, START).await;
+    assert_eq!(case.intent_state(0).await, IntentState::Intended);
+    assert_eq!(case.begin(1, "sender", START).await, 1);
+}
+
 /// An edit of a message that the same outcome sends learns its id when it is begun, from a repeat of its claim, too.
 pub async fn an_intent_that_refers_to_another_is_given_its_message<W: World>(world: &W) {
     let case = Case::done(world, 2).await;

@@ -388,6 +388,7 @@ macro_rules! contract_tests {
             intents: an_intent_is_started_once
                 a_repeated_start_of_the_same_owner_is_its_own
                 an_intent_waits_for_the_previous_one_of_its_chat
+                an_intent_does_not_wait_for_one_that_a_person_has_sent_again
                 an_intent_of_another_chat_does_not_wait
                 a_copy_of_an_earlier_generation_is_settled
                 an_intent_that_is_not_in_the_ledger_is_absent

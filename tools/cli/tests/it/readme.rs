@@ -22,13 +22,18 @@ fn commands(page: &str) -> Vec<String> {
         .collect()
 }
 
-/// What the commands are run by: a test of this file, CI itself, or a cloud account.
+/// What the commands are run by: a test of this crate, CI itself, or a cloud account.
 const KNOWN: &[&str] = &[
     "cargo run",
     "PENSTOCK_BOT_TOKEN=... cargo run",
     "cargo run -- dev --headless --exit-when-idle --events events/",
     "cargo run -- trigger text",
     "cargo run -- trace ID",
+    // Run by the tests of `dead.rs`, with these arguments.
+    "cargo run -- dead list",
+    "cargo run -- dead show KEY",
+    "cargo run -- dead edit KEY --file mended.json --reason \"wrong amount\"",
+    "cargo run -- dead redrive KEY --reason \"backend mended\"",
     "cargo test --workspace",
     "sam validate --lint",
     "sam build",
