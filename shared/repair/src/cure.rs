@@ -24,10 +24,10 @@ pub fn cure(code: &str) -> &'static str {
             "its answer would have come too late: nothing to do; discard it, or let it end by itself"
         }
         "unparseable" | "bad_update_id" | "malformed_body" => {
-            "it is no update: whoever knows the webhook's secret posted it; save its body, put it right and post it anew if it matters, then discard it"
+            "it is no update: whoever knows the webhook's secret posted it; save its body (`dead show KEY --raw`), put it right and post it anew if it matters, then discard it"
         }
         "too_large" | "refused_by_queue" => {
-            "the queue would not take it: save its body (`--raw`), handle it by hand, then discard it"
+            "the queue would not take it: save its body (`dead show KEY --raw`), handle it by hand, then discard it"
         }
         "newer_schema" => {
             "a newer release wrote it: deploy that release again, post what its body holds anew, then discard it"

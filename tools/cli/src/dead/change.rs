@@ -2,7 +2,7 @@
 //! shows what changes before it writes.
 
 use std::io::{IsTerminal as _, Read as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, anyhow};
@@ -70,7 +70,10 @@ pub(super) async fn run(args: &EditArgs) -> Result<Ended, Failure> {
     let act = args.account.act(place.now())?;
     let letter = editable(&place.ledger, &key, act.at()).await.map_err(failed)?;
     let new = new_body(args, letter.raw()).map_err(Failure::Usage)?;
-    letter.check(&new).map_err(|error| Failure::Usage(error.into()))?;
+    // With its causes: they name the byte at which a text stops being JSON.
+    letter
+        .check(&new)
+        .map_err(|error| Failure::Usage(anyhow!("{:#}", anyhow::Error::from(error))))?;
     let told = Told {
         key: key.as_str().to_owned(),
         changes: changes(letter.raw(), &new).into_iter().map(Place::from).collect(),
@@ -111,7 +114,24 @@ impl Place {
     }
 }
 
+/// What a file holds; the reason is in the message, since only that is shown.
+fn from_file(path: &Path) -> Result<String, anyhow::Error> {
+    std::fs::read_to_string(path).map_err(|error| anyhow!("{} cannot be read: {error}", path.display()))
+}
+
 fn new_body(args: &EditArgs, old: &str) -> Result<String, anyhow::Error> {
+    let new = brought(args, old)?;
+    // Editors end a file with a newline, which is no change: without this the same body again would be a second edit.
+    let new = new.trim();
+    if new.is_empty() {
+        return Err(anyhow!(
+            "the new body is empty; begin with what `dead show KEY --raw` prints, and give it with --file"
+        ));
+    }
+    Ok(new.to_owned())
+}
+
+fn brought(args: &EditArgs, old: &str) -> Result<String, anyhow::Error> {
     let from_input = || {
         let mut text = String::new();
         std::io::stdin()
@@ -122,9 +142,7 @@ fn new_body(args: &EditArgs, old: &str) -> Result<String, anyhow::Error> {
     };
     match &args.file {
         Some(path) if path.as_os_str() == "-" => from_input(),
-        Some(path) => {
-            std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
-        }
+        Some(path) => from_file(path),
         None if !std::io::stdin().is_terminal() => from_input(),
         None => edited(args.editor.as_deref(), old),
     }
@@ -153,6 +171,17 @@ fn edited(editor: Option<&str>, old: &str) -> Result<String, anyhow::Error> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_named_with_the_reason() {
+        let error = from_file(Path::new("/nowhere/mended.json"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("/nowhere/mended.json cannot be read: No such file"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn what_the_editor_leaves_is_the_new_body_and_an_editor_that_fails_changes_nothing() {

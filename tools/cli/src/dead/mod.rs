@@ -41,7 +41,7 @@ pub(super) struct Account {
     /// Why; it is kept with the letter
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Who does it
+    /// Who does it: where the environment has no USER (cron, containers), it must be given
     #[arg(long, value_name = "NAME", env = "USER", hide_env_values = true)]
     actor: String,
     /// Say what would be done, and do nothing

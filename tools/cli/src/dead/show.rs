@@ -173,6 +173,30 @@ impl Story {
         }
     }
 
+    /// What failed and what people did, in the order in which it happened.
+    fn happenings(&self) -> Vec<String> {
+        let tries = self.tries.iter().map(|failed| {
+            let Try {
+                attempt,
+                code,
+                disposition,
+                message,
+                at,
+            } = failed;
+            (*at, format!("try {attempt}: {code} ({disposition}): {message}"))
+        });
+        let acts = self
+            .audit
+            .iter()
+            .map(|act| (act.at, format!("{} by {}: {}", act.action, act.who, act.why)));
+        let mut all: Vec<(i64, String)> = tries.chain(acts).collect();
+        // Stable: what has one time stays in the order in which it is stored.
+        all.sort_by_key(|(at, _)| *at);
+        all.into_iter()
+            .map(|(at, what)| format!("    {}  {what}", utc(at)))
+            .collect()
+    }
+
     fn lines(&self) -> Vec<String> {
         let mut told = vec![
             format!("update {}  {}  {}", self.key, self.update_kind, self.state),
@@ -186,25 +210,7 @@ impl Story {
             "  tries     {} in generation {}",
             self.attempts, self.redrive
         ));
-        for failed in &self.tries {
-            told.push(format!(
-                "    {}  try {}: {} ({}): {}",
-                utc(failed.at),
-                failed.attempt,
-                failed.code,
-                failed.disposition,
-                failed.message
-            ));
-        }
-        for act in &self.audit {
-            told.push(format!(
-                "    {}  {} by {}: {}",
-                utc(act.at),
-                act.action,
-                act.who,
-                act.why
-            ));
-        }
+        told.extend(self.happenings());
         told.push(format!(
             "  kept till {}",
             utc(self.expires_at_s.saturating_mul(1_000))
@@ -224,6 +230,47 @@ mod tests {
     use penstock_domain::ids::BotId;
     use penstock_domain::time::Timestamp;
     use penstock_formats::quarantine::Reason;
+
+    #[test]
+    fn tries_and_acts_are_told_in_the_order_in_which_they_happened() {
+        let tried = |at| Try {
+            attempt: 1,
+            code: "away".to_owned(),
+            message: String::new(),
+            disposition: "transient",
+            at,
+        };
+        let story = Story {
+            key: "7:1".to_owned(),
+            state: "retrying",
+            kind: None,
+            update_kind: "message",
+            group: "7:c:1".to_owned(),
+            attempts: 1,
+            redrive: 1,
+            received_at: 0,
+            dead_at: None,
+            redriven_at: None,
+            expires_at_s: 0,
+            tries: vec![tried(1_000), tried(3_000)],
+            audit: vec![Act {
+                action: "redrive",
+                who: "op".to_owned(),
+                why: "mended".to_owned(),
+                at: 2_000,
+                before: "dead".to_owned(),
+                redrive: 1,
+                send: None,
+                digest_before: None,
+                digest_after: None,
+            }],
+            cure: String::new(),
+            raw: None,
+        };
+        let told = story.happenings();
+        let words: Vec<_> = told.iter().map(|line| line.split_whitespace().nth(3)).collect();
+        assert_eq!(words, [Some("try"), Some("redrive"), Some("try")], "{told:?}");
+    }
 
     #[test]
     fn a_quarantined_body_is_shown_as_it_came() {

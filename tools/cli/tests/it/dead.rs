@@ -196,6 +196,32 @@ fn letters_are_listed_shown_edited_redriven_and_discarded() {
         update(2, "mended")
     );
 
+    // What cannot be a new body is refused with the reason; the newline that an editor leaves makes no other body.
+    std::fs::write(&file, update(2, "mended") + "\n").unwrap();
+    let same = change(state, &["edit", "2", "--file", file_name]);
+    assert_eq!(code(&same), 2, "{}", told(&same));
+    assert!(
+        text(&same.stderr).contains("the same as the old one"),
+        "{}",
+        told(&same)
+    );
+    std::fs::write(&file, "{\"update_id\":2,").unwrap();
+    let broken = change(state, &["edit", "2", "--file", file_name]);
+    assert_eq!(code(&broken), 2, "{}", told(&broken));
+    assert!(
+        text(&broken.stderr).contains("not JSON at byte 15"),
+        "{}",
+        told(&broken)
+    );
+    std::fs::write(&file, "\n").unwrap();
+    let empty = change(state, &["edit", "2", "--file", file_name]);
+    assert_eq!(code(&empty), 2, "{}", told(&empty));
+    assert!(
+        text(&empty.stderr).contains("the new body is empty"),
+        "{}",
+        told(&empty)
+    );
+
     // Closed: listed no more.
     let tried = json(&change(state, &["discard", "3", "--dry-run", "--json"]));
     assert_eq!(tried["outcome"], "would_discard");
