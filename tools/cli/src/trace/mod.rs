@@ -95,9 +95,9 @@ pub(crate) async fn run(args: &TraceArgs) -> Result<Ended, Failure> {
         .await?
     else {
         return Err(Failure::NotFound(anyhow!(
-            "no record of {key} in {}: it was never accepted, or still waits in the queue (look at the console), or its \
-             record has outlived its time; if it was just accepted, try again in a second, else check the id and the bot \
-             (--bot)",
+            "no record of {key} in {}: it waits in the queue or is in its first run (the console shows both; after a \
+             worker's crash that lasts until its visibility ends, two minutes), or it was never accepted, or its record \
+             has outlived its time; if it was just accepted, try again in a second, else check the id and the bot (--bot)",
             place.name
         )));
     };

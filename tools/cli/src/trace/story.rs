@@ -12,6 +12,8 @@ pub(super) struct Story {
     key: String,
     kind: String,
     state: &'static str,
+    /// The word that the bot gave the outcome.
+    result: Option<String>,
     attempts: u32,
     redrive: u32,
     /// ms since 1970, in the stack's time.
@@ -76,6 +78,7 @@ impl Story {
             key: record.key.as_str().to_owned(),
             kind: entry.kind.clone(),
             state: record.state.name(),
+            result: record.result.clone().filter(|word| !word.is_empty()),
             attempts: record.attempts,
             redrive: record.redrive,
             received_at: entry.received_at,
@@ -100,14 +103,18 @@ impl Story {
             add(failed.after_ms, format!("try {}", failed.told()));
         }
         if let Some(ended) = self.ended_after_ms {
-            let generation = if self.redrive == 0 {
-                String::new()
-            } else {
-                format!(", redriven {} times", self.redrive)
+            let result = self
+                .result
+                .as_ref()
+                .map_or_else(String::new, |word| format!(" ({word})"));
+            let generation = match self.redrive {
+                0 => String::new(),
+                1 => ", redriven once".to_owned(),
+                times => format!(", redriven {times} times"),
             };
             add(
                 Some(ended),
-                format!("{}, {}{generation}", self.state, attempts(self.attempts)),
+                format!("{}{result}, {}{generation}", self.state, attempts(self.attempts)),
             );
         }
         if let Some(next) = self.next_try_after_ms {
@@ -214,6 +221,20 @@ mod tests {
         let told = Story::of(&entry("dead", &[]), false, None).lines().join("\n");
         assert!(told.contains("+200 ms  try 1 failed: bot_api_400"), "{told}");
         assert!(told.contains("+60 ms  dead, 1 attempt"), "{told}");
+    }
+
+    #[test]
+    fn the_bots_word_for_the_outcome_and_how_often_it_was_redriven_are_told() {
+        let mut redriven = entry("done", &[]);
+        redriven.record.result = Some("paid_before".to_owned());
+        for (times, words) in [(1, "redriven once"), (2, "redriven 2 times")] {
+            redriven.record.redrive = times;
+            let told = Story::of(&redriven, false, None).lines().join("\n");
+            assert!(
+                told.contains(&format!("done (paid_before), 1 attempt, {words}")),
+                "{told}"
+            );
+        }
     }
 
     #[test]
