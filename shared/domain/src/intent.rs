@@ -62,7 +62,8 @@ impl IntentState {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
 
-    /// Whether a later intent of the same chat has to wait for it.
+    /// Whether a later intent of the same chat has to wait for one in this state, see
+    /// [`IntentRecord::holds_successors`].
     #[must_use]
     pub fn holds_successors(self) -> bool {
         match self {
@@ -343,6 +344,14 @@ pub struct IntentRecord {
 }
 
 impl IntentRecord {
+    /// Whether a later intent of the same chat has to wait for it. One that a person has sent again holds nobody: its
+    /// successors had been let past, and its copy stands behind theirs in the queue, so that each would wait for the
+    /// other.
+    #[must_use]
+    pub fn holds_successors(&self) -> bool {
+        self.resend == 0 && self.state.holds_successors()
+    }
+
     /// Whether a person had it sent again and no sender has claimed it since.
     #[must_use]
     pub fn is_resent_and_waits(&self) -> bool {
@@ -432,7 +441,7 @@ pub fn judge_refusal(existing: Option<&Record>, mine: &IntentClaim) -> IntentRef
             if mine
                 .previous
                 .and_then(find)
-                .is_some_and(|previous| previous.state.holds_successors())
+                .is_some_and(IntentRecord::holds_successors)
             {
                 return IntentRefusal::BehindPrevious;
             }

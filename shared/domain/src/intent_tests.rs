@@ -117,7 +117,13 @@ fn judge(first: IntentState, second: IntentState, change: impl FnOnce(&mut Inten
         open: 2,
         tries: Vec::new(),
         result: None,
-        intents: vec![stored(0, first), stored(1, second)],
+        intents: vec![
+            IntentRecord {
+                resend: 0,
+                ..stored(0, first)
+            },
+            stored(1, second),
+        ],
         expires_at: 0,
     };
     let mut claim = IntentClaim {
@@ -144,6 +150,18 @@ fn an_intent_waits_for_the_previous_one_of_its_chat() {
         judge(S::Sent, S::Retrying, |_| {}),
         IntentRefusal::HeldUntil(Timestamp::from_millis(9_000))
     );
+}
+
+#[test]
+fn an_intent_that_a_person_has_sent_again_holds_none_of_its_successors() {
+    for state in IntentState::ALL {
+        assert!(!stored(0, state).holds_successors(), "{state:?}");
+        let never_resent = IntentRecord {
+            resend: 0,
+            ..stored(0, state)
+        };
+        assert_eq!(never_resent.holds_successors(), state.holds_successors());
+    }
 }
 
 #[test]

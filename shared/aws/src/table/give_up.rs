@@ -3,7 +3,7 @@
 
 use aws_sdk_dynamodb::types::ReturnValue;
 use penstock_domain::intent::{IntentClaim, IntentRefusal, judge_refusal};
-use penstock_domain::ledger::Owner;
+use penstock_domain::ledger::{Owner, State};
 use penstock_ports::{GiveUp, GivenUp, PortError};
 
 use super::expression::{Write, Written};
@@ -35,7 +35,9 @@ impl Ledger {
     }
 
     async fn after_giving_up(&self, give_up: &GiveUp, now_is: &super::Item) -> Result<(), PortError> {
-        if give_up.of > 1 {
+        // Only an outcome has intents: what else is found is another life of the Update, whose own it is to end.
+        let is_done = item::text(now_is, "state") == Some(State::Done.name());
+        if give_up.of > 1 && is_done {
             if item::number::<i64>(now_is, "open") == Some(0) {
                 self.shorten_life(&give_up.key, give_up.now).await?;
             }
@@ -46,9 +48,6 @@ impl Ledger {
 
     fn giving_up(&self, give_up: &GiveUp) -> Write {
         let intent = format!("#intents.#i{}", give_up.n);
-        let free = give_up.previous.map(|previous| {
-            format!(" AND NOT #intents.#i{previous}.#state IN (:intended, :sending, :retrying)")
-        });
         let mut write = Write::to(update_pk(&give_up.key), "LEDGER")
             .text("failed", "failed")
             .text("intended", "intended")
@@ -58,9 +57,6 @@ impl Ledger {
             .number("now_s", give_up.now.as_millis().div_euclid(1000))
             .number("one", 1)
             .value("failure", write_failure(&give_up.failure));
-        if give_up.previous.is_some() {
-            write = write.text("sending", "sending");
-        }
         let mut set =
             format!("SET {intent}.#state = :failed, {intent}.#failure = :failure, #open = #open - :one");
         let mut removed = format!("REMOVE {intent}.#next_at");
@@ -69,11 +65,13 @@ impl Ledger {
             removed += ", #attn_pk, #attn_sk";
             write = write.number("expires_at", self.retention.expires_at(0, give_up.now));
         }
-        write.update(&format!("{set} {removed}")).condition(&format!(
-            "#expires_at >= :now_s AND #redrive = :redrive AND {intent}.#resend = :resend AND \
-             {intent}.#state IN (:intended, :retrying){}",
-            free.unwrap_or_default()
-        ))
+        write
+            .update(&format!("{set} {removed}"))
+            .condition(&format!(
+                "#expires_at >= :now_s AND #redrive = :redrive AND {intent}.#resend = :resend AND \
+                 {intent}.#state IN (:intended, :retrying)"
+            ))
+            .behind(give_up.previous)
     }
 }
 

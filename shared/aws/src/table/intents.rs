@@ -19,6 +19,21 @@ use super::record::write_failure;
 use super::{Item, Ledger, attention_pk, attention_sk, item, read_record, update_pk};
 use crate::hooks::point;
 
+impl Write {
+    /// Refused while the previous intent of the same chat holds this one back, see `IntentRecord::holds_successors`.
+    /// Needs the values `:intended` and `:retrying`.
+    pub(crate) fn behind(mut self, previous: Option<u8>) -> Self {
+        let Some(previous) = previous else {
+            return self;
+        };
+        let previous = format!("#intents.#i{previous}");
+        self.condition += &format!(
+            " AND NOT ({previous}.#resend = :not_resent AND {previous}.#state IN (:intended, :sending, :retrying))"
+        );
+        self.text("sending", "sending").number("not_resent", 0)
+    }
+}
+
 impl Ledger {
     pub(crate) async fn start_intent(
         &self,
@@ -27,9 +42,6 @@ impl Ledger {
     ) -> Result<IntentStart, PortError> {
         const OPERATION: &str = "ledger.start_intent";
         let intent = format!("#intents.#i{}", claim.n);
-        let free = claim.previous.map(|previous| {
-            format!(" AND NOT #intents.#i{previous}.#state IN (:intended, :sending, :retrying)")
-        });
         let write = Write::to(update_pk(key), "LEDGER")
             .text("sending", "sending")
             .text("intended", "intended")
@@ -47,9 +59,9 @@ impl Ledger {
             ))
             .condition(&format!(
                 "#expires_at >= :now_s AND #redrive = :redrive AND {intent}.#resend = :resend AND \
-                 ({intent}.#state = :intended OR ({intent}.#state = :retrying AND {intent}.#next_at <= :now)){}",
-                free.unwrap_or_default()
-            ));
+                 ({intent}.#state = :intended OR ({intent}.#state = :retrying AND {intent}.#next_at <= :now))"
+            ))
+            .behind(claim.previous);
         point("ledger.start_intent.before");
         // What a person has sent again stays in the index until now.
         let is_resent = claim.resend > 0;

@@ -25,7 +25,7 @@ impl Store {
         let is_behind = claim
             .previous
             .and_then(|previous| find(&mut row.record, previous))
-            .is_some_and(|previous| previous.state.holds_successors());
+            .is_some_and(|previous| previous.holds_successors());
         let target = claim
             .refers_to
             .and_then(|target| find(&mut row.record, target))
