@@ -1,6 +1,8 @@
 //! A send that an outcome asks for, durable before it is done: its states, and what a refused claim on it means.
 //! Never calls the Bot API.
 
+use std::time::Duration;
+
 use crate::failure::Failure;
 use crate::ids::{BotId, MessageGroupId, Scope};
 use crate::ledger::{Owner, Record, is_suspect_at};
@@ -10,6 +12,10 @@ use crate::time::Timestamp;
 
 /// Most intents of one Update, and so of one chat and Update (design section 5).
 pub const MAX_INTENTS: usize = 10;
+
+/// Furthest that a send may be put off. Its message waits in the queue, which drops it after 14 days without a word; two
+/// of them are left for the sending itself.
+pub const LONGEST_DELAY: Duration = Duration::from_secs(12 * 86_400);
 
 /// State of an intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
