@@ -14,8 +14,9 @@ const WIDEST_SPREAD: u32 = 8;
 /// When a send has its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// After this wait, which is at most the gate's horizon and a batch's own sends; the function waits it out.
-    In(Duration),
+    /// At this instant, at most the gate's horizon and a batch's own sends from the debit; the function waits it out. No
+    /// wait from when it is looked at: the sends of one chat come one after the other, and their waits would add up.
+    At(Timestamp),
     /// Not in this delivery: nothing is reserved, it asks again after this wait.
     Later(Duration),
 }
@@ -51,7 +52,7 @@ pub(crate) async fn turns<L: Outbox, D: Draw>(
         };
         for (place, send) in (0_u32..).zip(sends) {
             let turn = match debit {
-                Debit::Reserved { ahead } => Turn::In(ahead + CELL * place),
+                Debit::Reserved { ahead } => Turn::At(now + ahead + CELL * place),
                 Debit::Full { ahead } => Turn::Later(ahead + spread(send.receive_count, draw)),
             };
             turns.insert(send.id, turn);

@@ -115,8 +115,12 @@ impl<L, A, S, C: Clock, D: Draw> Records<'_, L, A, S, C, D> {
         match self.turns.get(&record.id) {
             None => return Ok(()),
             Some(Turn::Later(wait)) => return Err(*wait),
-            Some(Turn::In(wait)) if wait.is_zero() => {}
-            Some(Turn::In(wait)) => tokio::time::sleep(self.deps.clock.real(*wait)).await,
+            Some(Turn::At(due)) => {
+                let wait = due.since(self.deps.clock.now());
+                if !wait.is_zero() {
+                    tokio::time::sleep(self.deps.clock.real(wait)).await;
+                }
+            }
         }
         match self
             .deps

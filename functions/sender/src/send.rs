@@ -61,7 +61,16 @@ impl<L: Inbox + Outbox, A: BotApi, S: SecretSource, C: Clock, D: Draw> Sending<'
             now,
             lease_until: now + LEASE,
         };
-        match self.deps.ledger.start(&outbound.key, &claim).await {
+        let mut started = self.deps.ledger.start(&outbound.key, &claim).await;
+        if started
+            .as_ref()
+            .is_err_and(|error| error.disposition() == Disposition::Ambiguous)
+        {
+            // It may have landed, and would end as a send of which nobody knows though nothing was called. The same claim
+            // once more is told that it is its own.
+            started = self.deps.ledger.start(&outbound.key, &claim).await;
+        }
+        match started {
             Ok(
                 IntentStart::Acquired { attempt, message_id }
                 | IntentStart::Refused(IntentRefusal::Mine {

@@ -1,6 +1,8 @@
 //! A send that an outcome asks for, durable before it is done: its states, and what a refused claim on it means.
 //! Never calls the Bot API.
 
+use std::time::Duration;
+
 use crate::failure::Failure;
 use crate::ids::{BotId, MessageGroupId, Scope};
 use crate::ledger::{Owner, Record, is_suspect_at};
@@ -10,6 +12,10 @@ use crate::time::Timestamp;
 
 /// Most intents of one Update, and so of one chat and Update (design section 5).
 pub const MAX_INTENTS: usize = 10;
+
+/// Furthest that a send may be put off. Its message waits in the queue, which drops it after 14 days without a word; two
+/// of them are left for the sending itself.
+pub const LONGEST_DELAY: Duration = Duration::from_secs(12 * 86_400);
 
 /// State of an intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,7 +68,8 @@ impl IntentState {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
 
-    /// Whether a later intent of the same chat has to wait for it.
+    /// Whether a later intent of the same chat has to wait for one in this state, see
+    /// [`IntentRecord::holds_successors`].
     #[must_use]
     pub fn holds_successors(self) -> bool {
         match self {
@@ -343,6 +350,14 @@ pub struct IntentRecord {
 }
 
 impl IntentRecord {
+    /// Whether a later intent of the same chat has to wait for it. One that a person has sent again holds nobody: its
+    /// successors had been let past, and its copy stands behind theirs in the queue, so that each would wait for the
+    /// other.
+    #[must_use]
+    pub fn holds_successors(&self) -> bool {
+        self.resend == 0 && self.state.holds_successors()
+    }
+
     /// Whether a person had it sent again and no sender has claimed it since.
     #[must_use]
     pub fn is_resent_and_waits(&self) -> bool {
@@ -354,13 +369,6 @@ impl IntentRecord {
     #[must_use]
     pub fn needs_person(&self) -> bool {
         self.state == IntentState::Unknown || self.is_resent_and_waits()
-    }
-
-    /// Whether the next intent of the same chat has to wait for this one. Not for one that a person has sent again: its
-    /// message is in the queue behind that of the next one, and each would wait for the other.
-    #[must_use]
-    pub fn holds_successors(&self) -> bool {
-        self.resend == 0 && self.state.holds_successors()
     }
 }
 

@@ -161,6 +161,18 @@ fn an_intent_that_a_person_has_sent_again_holds_nobody() {
 }
 
 #[test]
+fn an_intent_that_a_person_has_sent_again_holds_none_of_its_successors() {
+    for state in IntentState::ALL {
+        assert!(!stored(0, state).holds_successors(), "{state:?}");
+        let never_resent = IntentRecord {
+            resend: 0,
+            ..stored(0, state)
+        };
+        assert_eq!(never_resent.holds_successors(), state.holds_successors());
+    }
+}
+
+#[test]
 fn a_sending_intent_is_lost_only_two_seconds_after_its_lease() {
     use IntentState as S;
     assert_eq!(

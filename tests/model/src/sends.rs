@@ -33,8 +33,7 @@ impl Pipeline {
         let due = sending.next == Some(0) || self.has(Fault::SendWithoutTime);
         let is_free = previous
             .and_then(|previous| row.intents.get(usize::from(previous)))
-            // What a person has sent again is behind this one in the queue: it holds nobody.
-            .is_none_or(|previous| previous.has_ended() || previous.resend > 0);
+            .is_none_or(Sending::lets_successors_pass);
         let is_lost = sending.state() == IntentState::Sending && is_suspect(sending.lease);
         let claimable = row.redrive == redrive
             && sending.resend == resend

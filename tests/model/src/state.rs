@@ -110,6 +110,12 @@ impl Sending {
     pub fn has_ended(&self) -> bool {
         !self.state().holds_successors()
     }
+
+    /// Those after it in its chat may begin.
+    #[must_use]
+    pub fn lets_successors_pass(&self) -> bool {
+        self.resend > 0 || self.has_ended()
+    }
 }
 
 /// A queue.

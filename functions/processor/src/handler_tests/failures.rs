@@ -190,7 +190,13 @@ async fn calls_that_can_never_be_sent_are_parked_before_the_commit() {
         "sendMessage",
         &json!({"chat_id": 5, "text": "x".repeat(1024 * 1024)}),
     );
-    for outcome in [many, no_object, large] {
+    // The queue would drop it before its time.
+    let late = |days: u64| penstock_domain::intent::Call {
+        not_before: Some(START + Duration::from_secs(days * 86_400)),
+        ..penstock_domain::intent::Call::new("sendMessage", say.to_string())
+    };
+    let far = Outcome::of("far").then(late(12)).then(late(13));
+    for outcome in [many, no_object, large, far] {
         let world = world();
         world.bot.told(1, Act::Give(outcome.clone()));
         assert_eq!(

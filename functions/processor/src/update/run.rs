@@ -6,7 +6,7 @@ use penstock_domain::data;
 use penstock_domain::expiry::is_expired_at;
 use penstock_domain::failure::Disposition;
 use penstock_domain::ids::chat_of_group;
-use penstock_domain::intent::plan;
+use penstock_domain::intent::{LONGEST_DELAY, plan};
 use penstock_domain::ledger::{Record, Refusal};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{
@@ -236,6 +236,21 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Deliver
         if let Err(error) = data::check(&outcome.writes) {
             return invalid("invalid_writes", error.to_string());
         }
+        let now = self.deps.clock.now();
+        let is_too_far = |at: Timestamp| at > now + LONGEST_DELAY;
+        if let Some(intent) = intents
+            .iter()
+            .find(|it| it.call.not_before.is_some_and(is_too_far))
+        {
+            return invalid(
+                "invalid_calls",
+                format!(
+                    "call {} is put off for more than {} days: keep it elsewhere until then",
+                    intent.n,
+                    LONGEST_DELAY.as_secs() / 86_400
+                ),
+            );
+        }
         let of = u8::try_from(intents.len()).unwrap_or(u8::MAX);
         let fresh: Vec<_> = intents.iter().map(|intent| (intent, 0)).collect();
         // Built before the commit: what the queue would refuse for ever must not become an outcome.
@@ -260,7 +275,6 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Deliver
             writes: outcome.writes,
             result: outcome.result.to_owned(),
         };
-        let now = self.deps.clock.now();
         let committed = self.deps.inbox.commit(&self.subject, run, &commit, now).await;
         self.remember(&commit, &committed, now);
         let committed = match committed {

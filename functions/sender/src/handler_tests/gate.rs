@@ -84,6 +84,39 @@ async fn a_gate_that_cannot_be_reached_stops_nobody() {
     assert_eq!(state(&world, 1), IntentState::Sent);
 }
 
+/// A clock that goes with the timers.
+#[derive(Debug)]
+struct RunningClock(tokio::time::Instant);
+
+impl penstock_ports::Clock for RunningClock {
+    fn now(&self) -> Timestamp {
+        START + self.0.elapsed()
+    }
+}
+
+/// Each waits for its own turn, counted from the debit: not for its turn after the one before it has had its own.
+#[tokio::test(start_paused = true)]
+async fn ten_sends_of_one_chat_wait_for_the_gate_once_and_not_ten_times() {
+    let world = world();
+    let records = committed(&world, 1, (1..=10).map(|n| say(5, n)).collect()).await;
+    busy_for(&world, 20).await;
+    let deps = Deps {
+        ledger: world.deps.ledger,
+        api: world.deps.api,
+        secrets: world.deps.secrets,
+        clock: RunningClock(tokio::time::Instant::now()),
+        draw: FixedDraw::default(),
+        throttles: Throttles::default(),
+    };
+    let answered = handle(&deps, &world.queue, records, &PLENTY).await;
+    assert!(answered.batch_item_failures.is_empty());
+    assert_eq!(deps.api.calls().len(), 10);
+    // Twenty were before them, and nine of themselves before the last.
+    let due = START + CELL * (20 + 9);
+    let now = penstock_ports::Clock::now(&deps.clock);
+    assert!(now >= due && now < due + CELL, "{}", now.since(START).as_millis());
+}
+
 /// Many chats at once: those that wait must not push each other back for ever.
 #[tokio::test(start_paused = true)]
 async fn a_burst_over_the_bots_rate_is_sent_whole_at_that_rate() {

@@ -182,15 +182,9 @@ async fn whichever_write_fails_the_call_is_made_once_and_settled() {
                 .ledger
                 .fail_call(world.deps.ledger.calls() + nth, fault);
             deliver_until_done(&world, &record).await;
-            let claimed_unseen = nth == 2 && fault == Fault::AnswerLost;
-            let expected = if claimed_unseen {
-                (IntentState::Unknown, 0)
-            } else {
-                (IntentState::Sent, 1)
-            };
             assert_eq!(
                 (state(&world, 1), world.deps.api.calls().len()),
-                expected,
+                (IntentState::Sent, 1),
                 "{fault:?} at call {nth}"
             );
         }

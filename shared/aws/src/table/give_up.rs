@@ -3,7 +3,7 @@
 
 use aws_sdk_dynamodb::types::ReturnValue;
 use penstock_domain::intent::{IntentClaim, IntentRefusal, judge_refusal};
-use penstock_domain::ledger::Owner;
+use penstock_domain::ledger::{Owner, State};
 use penstock_ports::{GiveUp, GivenUp, PortError};
 
 use super::expression::{Write, Written};
@@ -35,7 +35,9 @@ impl Ledger {
     }
 
     async fn after_giving_up(&self, give_up: &GiveUp, now_is: &super::Item) -> Result<(), PortError> {
-        if give_up.of > 1 {
+        // Only an outcome has intents: what else is found is another life of the Update, whose own it is to end.
+        let is_done = item::text(now_is, "state") == Some(State::Done.name());
+        if give_up.of > 1 && is_done {
             if item::number::<i64>(now_is, "open") == Some(0) {
                 self.shorten_life(&give_up.key, give_up.now).await?;
             }

@@ -20,18 +20,17 @@ use super::{Item, Ledger, attention_pk, attention_sk, item, read_record, update_
 use crate::hooks::point;
 
 impl Write {
-    /// And the previous intent of the chat has ended. One that a person has sent again holds nobody: its message is in the
-    /// queue behind this one, and each would wait for the other.
+    /// Refused while the previous intent of the same chat holds this one back, see `IntentRecord::holds_successors`.
+    /// Needs the values `:intended` and `:retrying`.
     pub(crate) fn behind(mut self, previous: Option<u8>) -> Self {
-        let Some(previous) = previous else { return self };
+        let Some(previous) = previous else {
+            return self;
+        };
         let previous = format!("#intents.#i{previous}");
         self.condition += &format!(
-            " AND (NOT {previous}.#state IN (:intended, :sending, :retrying) OR {previous}.#resend > :never)"
+            " AND NOT ({previous}.#resend = :not_resent AND {previous}.#state IN (:intended, :sending, :retrying))"
         );
-        self.text("intended", "intended")
-            .text("sending", "sending")
-            .text("retrying", "retrying")
-            .number("never", 0)
+        self.text("sending", "sending").number("not_resent", 0)
     }
 }
 

@@ -427,6 +427,7 @@ macro_rules! contract_tests {
             resends: a_resent_failure_is_shown_until_it_is_claimed
                 only_what_failed_or_is_unknown_is_sent_again
                 a_resent_send_is_shown_while_others_of_its_update_end
+                a_resent_send_holds_nothing_back_that_comes_after_it
                 an_unknown_send_that_a_person_settles_has_been_sent
                 of_two_unknown_sends_that_a_person_settles_the_last_one_closes_the_update
                 what_nobody_could_send_has_failed_at_once

@@ -179,6 +179,20 @@ pub async fn an_unknown_send_that_a_person_settles_has_been_sent<W: World>(world
     );
 }
 
+/// Its copy stands behind those of its successors in the queue: if they waited for it, nothing of the chat would go on.
+pub async fn a_resent_send_holds_nothing_back_that_comes_after_it<W: World>(world: &W) {
+    let case = unknown(world, 3, 1).await;
+    assert_eq!(
+        case.resend(&case.letter().await, 0, &act("ada", START)).await,
+        Repaired::Done
+    );
+    assert_eq!(case.start(&start(1, "sender", START)).await, started(1));
+    assert!(case.end(1, Some("sender"), sent(41), START).await);
+    assert_eq!(case.start(&resent(0, START)).await, started(2));
+    assert_eq!(case.give_up(2, 0, START).await, GivenUp::Failed);
+    assert_eq!(case.intent_state(0).await, IntentState::Sending);
+}
+
 /// One by one.
 pub async fn of_two_unknown_sends_that_a_person_settles_the_last_one_closes_the_update<W: World>(world: &W) {
     let case = unknown(world, 2, 2).await;

@@ -251,7 +251,7 @@ impl Store {
         let is_behind = give_up
             .previous
             .and_then(state_of)
-            .is_some_and(penstock_domain::intent::IntentRecord::holds_successors);
+            .is_some_and(|previous| previous.holds_successors());
         let is_idle = state_of(give_up.n).is_some_and(|stored| {
             stored.resend == give_up.resend
                 && matches!(stored.state, IntentState::Intended | IntentState::Retrying)
