@@ -15,6 +15,8 @@ use crate::hooks::point;
 const MAX_VISIBILITY_SECS: u32 = 43_200;
 /// What all bodies of one batch call may weigh together (SQS: 1 MiB), less room for attributes.
 const MAX_BATCH_BYTES: usize = 1_000_000;
+/// Tries of a batch within one call of ours, each with what the queue failed on in the one before.
+const MOST_TRIES: u32 = 3;
 /// Entries in one batch call (SQS: 10).
 const MAX_BATCH_ENTRIES: usize = 10;
 
@@ -35,7 +37,29 @@ impl SqsQueue {
         }
     }
 
+    /// Puts a batch in. Entries that the queue failed on go again at once: later they could come to lie behind many
+    /// messages of their group that have to wait for them.
     async fn send_batch(&self, batch: &[Enqueue]) -> Result<(), PortError> {
+        let mut left: Vec<&Enqueue> = batch.iter().collect();
+        for _ in 1..MOST_TRIES {
+            match self.send_once(&left).await? {
+                Refused::None => return Ok(()),
+                Refused::ForNow(indexes, _) => {
+                    left = indexes
+                        .iter()
+                        .filter_map(|index| left.get(*index).copied())
+                        .collect();
+                }
+                Refused::ForGood(error) => return Err(error),
+            }
+        }
+        match self.send_once(&left).await? {
+            Refused::None => Ok(()),
+            Refused::ForNow(_, error) | Refused::ForGood(error) => Err(error),
+        }
+    }
+
+    async fn send_once(&self, batch: &[&Enqueue]) -> Result<Refused, PortError> {
         const OPERATION: &str = "sqs.send_message_batch";
         let mut request = self.client.send_message_batch().queue_url(self.url.as_ref());
         for (index, message) in batch.iter().enumerate() {
@@ -45,11 +69,7 @@ impl SqsQueue {
                 .message_group_id(&message.group.0)
                 .message_deduplication_id(&message.deduplication.0)
                 .build()
-                .map_err(|error| PortError::Rejected {
-                    operation: OPERATION,
-                    code: "entry".to_owned(),
-                    source: Box::new(error),
-                })?;
+                .map_err(|error| bad_entry(OPERATION, error))?;
             request = request.entries(entry);
         }
         point("sqs.send_batch.before");
@@ -59,18 +79,44 @@ impl SqsQueue {
             .map_err(|error| port_error(OPERATION, error))?;
         point("sqs.send_batch.after");
         // HTTP 200 with entries in `Failed` means that those are not in the queue.
-        match answer.failed().iter().max_by_key(|failed| failed.sender_fault()) {
-            None => Ok(()),
-            Some(failed) if failed.sender_fault() => Err(PortError::Rejected {
+        let failed = answer.failed();
+        Ok(match failed.iter().max_by_key(|failed| failed.sender_fault()) {
+            None => Refused::None,
+            Some(worst) if worst.sender_fault() => Refused::ForGood(PortError::Rejected {
                 operation: OPERATION,
-                code: failed.code().to_owned(),
-                source: failed.message().unwrap_or("an entry was refused").into(),
+                code: worst.code().to_owned(),
+                source: worst.message().unwrap_or("an entry was refused").into(),
             }),
-            Some(failed) => Err(PortError::Unavailable {
-                operation: OPERATION,
-                code: failed.code().to_owned(),
-            }),
-        }
+            Some(worst) => {
+                let error = PortError::Unavailable {
+                    operation: OPERATION,
+                    code: worst.code().to_owned(),
+                };
+                let mut indexes: Vec<usize> = failed
+                    .iter()
+                    .filter_map(|failed| failed.id().parse().ok())
+                    .collect();
+                indexes.sort_unstable();
+                Refused::ForNow(indexes, error)
+            }
+        })
+    }
+}
+
+/// Which entries of a batch are not in the queue.
+enum Refused {
+    None,
+    /// These, and they may be taken if they are sent again.
+    ForNow(Vec<usize>, PortError),
+    /// At least one will never be taken.
+    ForGood(PortError),
+}
+
+fn bad_entry(operation: &'static str, error: aws_sdk_sqs::error::BuildError) -> PortError {
+    PortError::Rejected {
+        operation,
+        code: "entry".to_owned(),
+        source: Box::new(error),
     }
 }
 
@@ -126,11 +172,7 @@ impl Deliveries for SqsQueue {
                     .receipt_handle(&change.receipt)
                     .visibility_timeout(i32::try_from(secs).unwrap_or(i32::MAX))
                     .build()
-                    .map_err(|error| PortError::Rejected {
-                        operation: OPERATION,
-                        code: "entry".to_owned(),
-                        source: Box::new(error),
-                    })?;
+                    .map_err(|error| bad_entry(OPERATION, error))?;
                 request = request.entries(entry);
             }
             point("sqs.hide.before");
@@ -154,11 +196,7 @@ impl Deliveries for SqsQueue {
                     .id(index.to_string())
                     .receipt_handle(receipt)
                     .build()
-                    .map_err(|error| PortError::Rejected {
-                        operation: OPERATION,
-                        code: "entry".to_owned(),
-                        source: Box::new(error),
-                    })?;
+                    .map_err(|error| bad_entry(OPERATION, error))?;
                 request = request.entries(entry);
             }
             point("sqs.delete.before");

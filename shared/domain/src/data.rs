@@ -136,15 +136,18 @@ pub fn check(writes: &[DataWrite]) -> Result<(), InvalidWrites> {
     Ok(())
 }
 
-/// The version that a write gives its record: the time, so that a record that was removed and made anew never has one
-/// that somebody read before; one more than the last where clocks differ.
+/// The version of a record that a write makes: the time, so that one that was removed and made anew never has a version
+/// that somebody read before.
 #[must_use]
-pub fn next_version(expect: Expect, now: Timestamp) -> u64 {
-    let now = u64::try_from(now.as_millis()).unwrap_or(1);
-    match expect {
-        Expect::Version(seen) => now.max(seen + 1),
-        Expect::Absent | Expect::Present | Expect::Any => now,
-    }
+pub fn first_version(now: Timestamp) -> u64 {
+    u64::try_from(now.as_millis()).unwrap_or(1)
+}
+
+/// The version that a write leaves, with the one that it finds: it grows even within a millisecond and where clocks run
+/// behind, so that who read before the write is refused after it.
+#[must_use]
+pub fn next_version(found: Option<u64>, now: Timestamp) -> u64 {
+    found.map_or(first_version(now), |found| found + 1)
 }
 
 /// Whether a record, or its absence, is as expected.
@@ -192,9 +195,9 @@ mod tests {
     #[test]
     fn a_version_grows_even_where_clocks_run_behind() {
         let now = Timestamp::from_millis(50);
-        assert_eq!(next_version(Expect::Absent, now), 50);
-        assert_eq!(next_version(Expect::Version(7), now), 50);
-        assert_eq!(next_version(Expect::Version(50), now), 51);
+        assert_eq!(next_version(None, now), 50);
+        assert_eq!(next_version(Some(7), now), 8);
+        assert_eq!(next_version(Some(50), now), 51);
     }
 
     #[test]

@@ -20,10 +20,13 @@ async fn whichever_call_fails_and_however_there_is_one_outcome_and_one_dispatch(
             let row = row(&world, 1);
             assert_eq!(row.record.state, State::Done, "{fault:?} at call {nth}");
             assert_eq!(sends(&world).len(), 1, "{fault:?} at call {nth}");
+            // A claim of which nobody knows whether it landed is made once more at once.
+            let is_repeated = nth == 1 && fault != Fault::Unavailable;
             assert!(
-                nth > 2 || deliveries > 1,
+                nth > 2 || is_repeated || deliveries > 1,
                 "{fault:?} at call {nth} went unnoticed"
             );
+            assert_eq!(row.record.attempts, 1, "{fault:?} at call {nth}");
         }
     }
 }
@@ -254,4 +257,38 @@ async fn a_slow_update_is_not_run_again_when_its_lease_could_end_meanwhile() {
         (record.state, record.tries[0].code.as_str()),
         (State::Retrying, "state_conflict")
     );
+}
+
+/// It answers, and would answer the same for days: no wait cures that.
+#[tokio::test]
+async fn a_store_that_refuses_for_good_uses_up_the_tries_and_is_told() {
+    for first in [record(1, 5), fresh(1, 5)] {
+        let world = processor(FakeLedger::new(RETENTION), ScriptedBot::that_keeps_state());
+        let mut delivery = first;
+        let mut deliveries = 0;
+        loop {
+            // The read of the chat's state: after the claim, where one is made.
+            let claims = deliveries > 0 || delivery.sent_at_ms == MOVED_AT.as_millis();
+            let read = world.inbox.calls() + 1 + u64::from(claims);
+            world.inbox.fail_call(read, Fault::Rejected);
+            deliveries += 1;
+            let Some((_, wait)) = deliver(&world, std::slice::from_ref(&delivery)).await.pop() else {
+                break;
+            };
+            world.clock.advance(wait);
+            delivery = again(&delivery);
+        }
+        let row = world.inbox.row(&key(1)).unwrap();
+        assert_eq!(
+            (row.record.state, row.record.attempts, deliveries),
+            (State::Dead, 3, 3)
+        );
+        assert!(
+            row.record
+                .tries
+                .iter()
+                .all(|failure| failure.code == "store_refuses")
+        );
+        assert!(row.raw.is_some() && world.bot.ran().is_empty());
+    }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use penstock_batch::{Alone, Verdict, growing_wait};
 use penstock_bot::Bot;
+use penstock_domain::failure::Disposition;
 use penstock_domain::ids::LedgerKey;
 use penstock_domain::ledger::{ClaimRequest, Fence, Record, Refusal};
 use penstock_formats::envelope::Envelope;
@@ -30,7 +31,14 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Deliver
         alone: &Alone,
     ) -> Result<Claimed, PortError> {
         let inbox = &self.deps.inbox;
-        let mut answer = inbox.claim(&self.subject, request).await?;
+        let mut answer = match inbox.claim(&self.subject, request).await {
+            // It may have landed, and would burn an attempt of an Update that was not run. The same claim once more is told
+            // that it is its own.
+            Err(error) if error.disposition() == Disposition::Ambiguous => {
+                inbox.claim(&self.subject, request).await?
+            }
+            answer => answer?,
+        };
         if matches!(answer, Claim::Refused(Refusal::ReusedId, _)) {
             // Telegram drew this id anew: another Update, under a key of its own.
             let Envelope {

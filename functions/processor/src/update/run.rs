@@ -94,7 +94,7 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Deliver
             }
             Ok(Ran::Refused(refusal, record)) => self.found_a_record(&refusal, &record).await,
             Ok(Ran::Failed(failed)) => self.fail(run, &policy, &failed).await,
-            Err(error) => self.give_back(run, &error).await,
+            Err(error) => self.give_back(run, &policy, &error).await,
         }
     }
 

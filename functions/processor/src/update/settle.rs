@@ -4,7 +4,7 @@ use penstock_batch::Verdict;
 use penstock_bot::Bot;
 use penstock_domain::expiry::handling_life;
 use penstock_domain::failure::{Disposition, Failure};
-use penstock_domain::retry::{GiveUp, RetryDecision, RetryPolicy};
+use penstock_domain::retry::{GiveUp, MAX_UNCLASSIFIED, RetryDecision, RetryPolicy};
 use penstock_ports::{
     Clock, Deliveries, Draw, Inbox, PortError, QueueSender, RunAs, Settlement, Verdict as Settled,
 };
@@ -55,7 +55,17 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Deliver
 
     /// A store was away after the claim: the try is given back, since the bot had no part in it. If that cannot be
     /// written either, the lease ends by itself and the try stays burned. Without a claim nothing was burned.
-    pub(super) async fn give_back(&self, run: &RunAs, error: &PortError) -> Verdict {
+    pub(super) async fn give_back(&self, run: &RunAs, policy: &RetryPolicy, error: &PortError) -> Verdict {
+        if error.disposition() == Disposition::Permanent {
+            // Not away: it answers, and will answer the same. A few tries, then a person.
+            let failed = RunFailure {
+                code: "store_refuses",
+                message: error.to_string(),
+                disposition: Disposition::Transient,
+                max_attempts: Some(MAX_UNCLASSIFIED),
+            };
+            return self.fail(run, policy, &failed).await;
+        }
         if matches!(run, RunAs::Unclaimed(_)) {
             return store_away(self.deps, self.record, error);
         }

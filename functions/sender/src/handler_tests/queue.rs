@@ -157,3 +157,27 @@ async fn no_log_line_and_no_stored_failure_holds_a_text_a_token_or_a_chat() {
         assert!(!logged.contains(private), "a log line holds {private}");
     }
 }
+
+/// SQS drops it then, without a word to anybody: no dead-letter queue sees it.
+#[tokio::test]
+async fn a_send_that_waits_for_its_token_is_somebodys_before_the_queue_drops_it() {
+    let world = world();
+    let mut record = one(&world, 1, say(5, 1)).await;
+    world.deps.secrets.remove(BOT);
+    let kept_until = world.deps.clock.now() + Duration::from_secs(14 * 86_400);
+    while world.deps.clock.now() < kept_until && record.receive_count < 1_000 {
+        match deliver(&world, std::slice::from_ref(&record)).await.first() {
+            None => break,
+            Some((_, wait)) => world.deps.clock.advance(*wait),
+        };
+        record = again(&record);
+    }
+    let attention = world.deps.ledger.row(&key(1)).unwrap().attention;
+    let left_to_the_dead_letter_queue = record.receive_count >= 1_000;
+    assert!(
+        attention.is_some() || left_to_the_dead_letter_queue,
+        "{:?} after {} receives, in no list",
+        state(&world, 1),
+        record.receive_count
+    );
+}

@@ -1,13 +1,14 @@
 //! The bot's own records: read one by one, written in the outcome's transaction.
 
 use aws_sdk_dynamodb::error::BuildError;
-use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Delete, Put, TransactWriteItem};
-use penstock_domain::data::{Change, DataItem, DataKey, DataWrite, Expect, next_version};
+use aws_sdk_dynamodb::types::TransactWriteItem;
+use penstock_domain::data::{Change, DataItem, DataKey, DataWrite, Expect, first_version};
 use penstock_domain::ids::{BotId, LedgerKey};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{PortError, Subject};
 
-use super::{ITEM_VERSION, Ledger, item};
+use super::expression::Write;
+use super::{ITEM_VERSION, Item, Ledger, item};
 
 const SK: &str = "ITEM";
 
@@ -15,13 +16,35 @@ fn data_pk(bot: BotId, key: &DataKey) -> String {
     format!("DATA#{bot}:{}#{}", key.collection, key.id)
 }
 
-/// What a write must find: the condition, and whether it names `:seen`.
-fn condition(expect: Expect) -> Option<(&'static str, Option<u64>)> {
+/// Always true: the table wants an expression from a check, and an update of ours always has one.
+const ANYTHING: &str = "attribute_not_exists(pk) OR attribute_exists(pk)";
+
+/// What a write must find.
+fn expecting(write: Write, expect: Expect) -> Write {
     match expect {
-        Expect::Absent => Some(("attribute_not_exists(pk)", None)),
-        Expect::Version(version) => Some(("#version = :seen", Some(version))),
-        Expect::Present => Some(("attribute_exists(pk)", None)),
-        Expect::Any => None,
+        Expect::Absent => write.condition("attribute_not_exists(pk)"),
+        Expect::Version(seen) => write.condition("#version = :seen").number("seen", seen),
+        Expect::Present => write.condition("attribute_exists(pk)"),
+        Expect::Any => write.condition(ANYTHING),
+    }
+}
+
+/// Sets a record. The version grows over whatever is there, in the table itself: two writes of one moment leave two.
+fn set(write: Write, subject: &Subject, value: &str, until: Option<Timestamp>, now: Timestamp) -> Write {
+    let write = write
+        .number("v", ITEM_VERSION)
+        .number("before_first", first_version(now) - 1)
+        .number("one", 1)
+        .text("value", value)
+        .text("by", subject.key.as_str())
+        .number("now", now);
+    let update = "SET #v = :v, #version = if_not_exists(#version, :before_first) + :one, #value = :value, #by = :by, \
+                  #updated_at = :now";
+    match until {
+        None => write.update(&format!("{update} REMOVE #expires_at")),
+        Some(until) => write
+            .number("expires_at", until.as_secs_ceil())
+            .update(&format!("{update}, #expires_at = :expires_at")),
     }
 }
 
@@ -32,63 +55,17 @@ pub(crate) fn data_item(
     write: &DataWrite,
     now: Timestamp,
 ) -> Result<TransactWriteItem, BuildError> {
-    let pk = item::s(data_pk(subject.bot_id, &write.key));
-    let found = condition(write.expect);
-    let seen = found.and_then(|(_, seen)| seen);
-    let expression = found.map(|(expression, _)| expression.to_owned());
-    let names =
-        seen.map(|_| std::collections::HashMap::from([("#version".to_owned(), "version".to_owned())]));
-    let values = seen.map(|seen| std::collections::HashMap::from([(":seen".to_owned(), item::n(seen))]));
-    let empty = TransactWriteItem::builder();
+    let found = expecting(Write::to(data_pk(subject.bot_id, &write.key), SK), write.expect);
+    let item = TransactWriteItem::builder();
     Ok(match &write.change {
-        Change::Put(value) | Change::PutUntil(value, _) => {
-            let mut stored = item::m([
-                ("pk", pk),
-                ("sk", item::s(SK)),
-                ("v", item::n(ITEM_VERSION)),
-                ("version", item::n(next_version(write.expect, now))),
-                ("value", item::s(value)),
-                ("by", item::s(subject.key.as_str())),
-                ("updated_at", item::n(now)),
-            ]);
-            if let Change::PutUntil(_, until) = &write.change {
-                stored.insert("expires_at".to_owned(), item::n(until.as_secs_ceil()));
-            }
-            let put = Put::builder()
-                .table_name(table)
-                .set_item(Some(stored))
-                .set_condition_expression(expression)
-                .set_expression_attribute_names(names)
-                .set_expression_attribute_values(values)
-                .build()?;
-            empty.put(put).build()
+        Change::Put(value) => item.update(set(found, subject, value, None, now).into_transact(table)?),
+        Change::PutUntil(value, until) => {
+            item.update(set(found, subject, value, Some(*until), now).into_transact(table)?)
         }
-        Change::Remove => {
-            let delete = Delete::builder()
-                .table_name(table)
-                .key("pk", pk)
-                .key("sk", item::s(SK))
-                .set_condition_expression(expression)
-                .set_expression_attribute_names(names)
-                .set_expression_attribute_values(values)
-                .build()?;
-            empty.delete(delete).build()
-        }
-        Change::Check => {
-            let check = ConditionCheck::builder()
-                .table_name(table)
-                .key("pk", pk)
-                .key("sk", item::s(SK))
-                // A check of anything is always true; the table wants an expression all the same.
-                .condition_expression(
-                    expression.unwrap_or_else(|| "attribute_not_exists(pk) OR attribute_exists(pk)".to_owned()),
-                )
-                .set_expression_attribute_names(names)
-                .set_expression_attribute_values(values)
-                .build()?;
-            empty.condition_check(check).build()
-        }
-    })
+        Change::Remove => item.delete(found.into_delete(table)?),
+        Change::Check => item.condition_check(found.into_check(table)?),
+    }
+    .build())
 }
 
 impl Ledger {
@@ -107,7 +84,7 @@ impl Ledger {
     }
 }
 
-fn read(stored: &std::collections::HashMap<String, AttributeValue>) -> Result<DataItem, PortError> {
+fn read(stored: &Item) -> Result<DataItem, PortError> {
     let need = |what| PortError::Unreadable {
         operation: "ledger.data",
         what,

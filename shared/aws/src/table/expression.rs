@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemOutput};
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure, Update};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, ConditionCheck, Delete, ReturnValue, ReturnValuesOnConditionCheckFailure, Update,
+};
 use penstock_ports::PortError;
 
 use super::{Item, Ledger};
@@ -99,6 +101,38 @@ impl Write {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .build()
     }
+
+    /// A removal under the condition, as part of a transaction.
+    pub(crate) fn into_delete(self, table: &str) -> Result<Delete, aws_sdk_dynamodb::error::BuildError> {
+        Delete::builder()
+            .table_name(table)
+            .set_expression_attribute_names(some(self.names()))
+            .key("pk", AttributeValue::S(self.pk))
+            .key("sk", AttributeValue::S(self.sk.to_owned()))
+            .condition_expression(self.condition)
+            .set_expression_attribute_values(some(self.values))
+            .build()
+    }
+
+    /// The condition alone, as part of a transaction.
+    pub(crate) fn into_check(
+        self,
+        table: &str,
+    ) -> Result<ConditionCheck, aws_sdk_dynamodb::error::BuildError> {
+        ConditionCheck::builder()
+            .table_name(table)
+            .set_expression_attribute_names(some(self.names()))
+            .key("pk", AttributeValue::S(self.pk))
+            .key("sk", AttributeValue::S(self.sk.to_owned()))
+            .condition_expression(self.condition)
+            .set_expression_attribute_values(some(self.values))
+            .build()
+    }
+}
+
+/// DynamoDB refuses an empty map.
+fn some<V>(map: HashMap<String, V>) -> Option<HashMap<String, V>> {
+    (!map.is_empty()).then_some(map)
 }
 
 fn aliases(expression: &str) -> impl Iterator<Item = &str> {

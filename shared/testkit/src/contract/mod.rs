@@ -367,6 +367,7 @@ macro_rules! contract_tests {
                 a_record_can_be_asked_for_without_being_changed
                 a_late_workers_records_are_not_written
                 records_are_read_in_the_order_they_were_asked_for
+                who_read_before_a_blind_write_writes_nothing_over_it
                 a_deferral_gives_the_try_back
                 an_intent_that_is_too_big_for_the_record_is_read_back_whole;
             dead: a_small_body_is_kept_with_the_dead_update

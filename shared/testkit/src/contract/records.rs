@@ -233,3 +233,12 @@ pub async fn an_intent_that_is_too_big_for_the_record_is_read_back_whole<W: Worl
     whole(&letter.expect("it is there").record);
     assert_eq!(case.begin(0, "sender", START).await, 1);
 }
+
+/// Of two writes of one millisecond, too, though neither says what it expects.
+pub async fn who_read_before_a_blind_write_writes_nothing_over_it<W: World>(world: &W) {
+    commit(world, vec![put("blind", Expect::Any, "1")], START).await;
+    let read = stored(world, "blind").await.expect("it is there").version;
+    commit(world, vec![put("blind", Expect::Any, "2")], START).await;
+    let over = commit(world, vec![put("blind", Expect::Version(read), "3")], START).await;
+    assert_eq!(over.0, Commitment::Unexpected { n: 0 });
+}

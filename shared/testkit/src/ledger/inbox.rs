@@ -116,9 +116,10 @@ impl Store {
             let place = (subject.bot_id, write.key.clone());
             match &write.change {
                 Change::Put(value) | Change::PutUntil(value, _) => {
+                    let found = self.data.get(&place).map(|item| item.version);
                     let item = DataItem {
                         value: value.clone(),
-                        version: next_version(write.expect, now),
+                        version: next_version(found, now),
                         by: subject.key.clone(),
                     };
                     self.data.insert(place, item);

@@ -129,9 +129,10 @@ impl World {
         for write in &run.outcome.writes {
             match &write.change {
                 Change::Put(value) | Change::PutUntil(value, _) => {
+                    let found = self.records.get(&write.key).map(|item| item.version);
                     let item = DataItem {
                         value: value.clone(),
-                        version: data::next_version(write.expect, self.now),
+                        version: data::next_version(found, self.now),
                         by: run.delivery.key.clone(),
                     };
                     self.records.insert(write.key.clone(), item);
