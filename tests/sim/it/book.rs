@@ -22,6 +22,7 @@ pub(crate) struct Made {
     pub(crate) run: RunId,
     pub(crate) send: SendId,
     pub(crate) fate: ApiFate,
+    pub(crate) at: Timestamp,
 }
 
 impl Made {
@@ -72,6 +73,10 @@ pub(crate) struct Book {
     pub(crate) alive: BTreeMap<RunId, Alive>,
     /// Runs of the handler.
     pub(crate) runs: BTreeMap<usize, usize>,
+    /// How often a post was put into the queue.
+    pub(crate) puts: BTreeMap<usize, usize>,
+    /// Runs of the handler that were given a state without an outcome of the chat that was there by then.
+    pub(crate) stale: BTreeMap<(usize, RunId), usize>,
     /// Until when chats are held.
     pub(crate) holds: BTreeMap<MessageGroupId, Timestamp>,
     /// Whether a person has put right whatever failed.

@@ -3,10 +3,14 @@
 use penstock_bot::{Bot, BotError, Context, Incoming, Outcome, Reads};
 use penstock_domain::data::{DataKey, Expect};
 use penstock_domain::intent::Call;
+use penstock_domain::ledger::State;
+use penstock_domain::retry::MAX_ATTEMPTS;
 use serde_json::{Value, json};
 
-use crate::hub::Sort;
-use crate::plan::{Act, Failing};
+use crate::book::Book;
+use crate::hub::{Sort, WorkerId};
+use crate::people::PATIENCE;
+use crate::plan::{Act, Failing, Post};
 use crate::ports::Ports;
 
 /// Longer than any handler may run.
@@ -43,13 +47,27 @@ impl Bot for SimulatedBot {
             let how = format!("u{index} is run for the {}. time", context.attempt);
             world.broken("attempts are limited", how);
         }
-        let (failing, is_cured) = {
+        let (failing, is_cured, is_tried_too_often) = {
             let mut book = world.book();
             let run = book.runs.entry(index).or_default();
             *run += 1;
-            let failing = act.failures.get(*run - 1).copied();
-            (failing.filter(|_| !book.is_cured), book.is_cured)
+            let run = *run;
+            let failing = act.failures.get(run - 1).copied();
+            if act.reads_state {
+                note_what_is_missing(&mut book, *worker, index, context);
+            }
+            (
+                failing.filter(|_| !book.is_cured),
+                book.is_cured,
+                act.is_poison && run > most_crashes(&book, index),
+            )
         };
+        if is_tried_too_often {
+            world.broken(
+                "attempts are limited",
+                format!("u{index} kills one worker after the other"),
+            );
+        }
         let is_poison = act.is_poison && !is_cured;
         let sort = if is_poison { Sort::Poison } else { Sort::Bot };
         world.hub.ask(*worker, sort).end(|_| ()).await;
@@ -64,6 +82,39 @@ impl Bot for SimulatedBot {
         }
         Ok(outcome(index, &act, context, update))
     }
+}
+
+/// Each try of a claim is counted; only the first delivery of each message runs without one.
+fn most_crashes(book: &Book, index: usize) -> usize {
+    let redrives = usize::try_from(PATIENCE).unwrap();
+    let generations = if book.redriven.contains(&index) {
+        1 + redrives
+    } else {
+        1
+    };
+    let puts = book.puts.get(&index).copied().unwrap_or(0);
+    usize::try_from(MAX_ATTEMPTS).unwrap() * generations + puts
+}
+
+/// An outcome that was committed before this run began must be in the state that it is given.
+fn note_what_is_missing(book: &mut Book, worker: WorkerId, index: usize, context: &Context) {
+    let seen = context.state.as_ref().and_then(|state| state["seen"].as_array());
+    let is_seen = |post: usize| seen.is_some_and(|seen| seen.contains(&json!(post)));
+    let group = |post: &Post| post.update.as_ref().map(|update| update.group.clone());
+    let chat = group(&book.posts[index]);
+    let mut posts = book.posts.iter().enumerate();
+    let missing = posts.find(|(post, plan)| {
+        plan.act.writes_state
+            && group(plan) == chat
+            && book.states.get(post) == Some(&State::Done)
+            && !is_seen(*post)
+    });
+    let missing = missing.map(|(post, _)| post);
+    let run = (index, book.run_of(worker));
+    match missing {
+        Some(post) => book.stale.insert(run, post),
+        None => book.stale.remove(&run),
+    };
 }
 
 async fn fail(failing: Failing) -> Result<Outcome, BotError> {

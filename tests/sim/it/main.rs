@@ -116,6 +116,7 @@ fn every_promise_holds_under_every_schedule() {
 fn the_schedules_meet_every_kind_of_trouble() {
     let (reached, _) = run_seeds(0..300);
     for what in [
+        "a chat is held",
         "a delivery was handed out twice",
         "a group was deleted early",
         "a late answer settled what was unknown",

@@ -20,7 +20,7 @@ use crate::watch;
 use crate::world::{Name, World};
 
 /// Most that a person sends one thing again.
-const PATIENCE: u32 = 3;
+pub(crate) const PATIENCE: u32 = 3;
 
 /// A message that is still to be sent.
 pub(crate) type Owed = (Name, Enqueue);

@@ -468,6 +468,14 @@ impl Simulation {
         if is_idle && self.chance(self.trouble.jumps) {
             return Duration::from_secs(self.rng.u64(600..20_000));
         }
+        let now = self.world.now();
+        if let Some(ends) = self.running.values().map(|invocation| invocation.ends_at).min()
+            && self.rng.u8(0..8) == 0
+        {
+            // Close to where leases end and processes are ended.
+            let early = Duration::from_millis(self.rng.u64(1..1_800));
+            return (ends - early).since(now).max(Duration::from_millis(1));
+        }
         let millis = match self.rng.u8(0..20) {
             0..10 => self.rng.u64(1..60),
             10..15 => self.rng.u64(60..2_000),

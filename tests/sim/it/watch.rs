@@ -1,6 +1,5 @@
 //! What is looked at whenever something changes: the promises that no end state can show. Never changes anything.
 
-use penstock_domain::failure::Disposition;
 use penstock_domain::intent::{IntentEvent, IntentRecord, IntentState, transition as intent_transition};
 use penstock_domain::ledger::{Event, State, transition};
 use penstock_domain::retry::MAX_ATTEMPTS;
@@ -33,6 +32,7 @@ pub(crate) fn put(world: &World, name: Name, message: Enqueue) {
         return;
     };
     let is_known = book.accepted.contains(&post);
+    *book.puts.entry(post).or_default() += usize::from(is_new);
     if is_new && !is_known {
         book.accepted.push(post);
     }
@@ -56,7 +56,7 @@ pub(crate) fn record(world: &World, run: RunId, before: Option<&Row>, after: Opt
     let mut broken = Vec::new();
     {
         let mut book = world.book();
-        update_changed(&mut book, before, after, &mut broken);
+        update_changed(&mut book, run, before, after, &mut broken);
         if let Some(post) = book.post_of(after.subject.update_id, after.record.digest) {
             for stored in &after.record.intents {
                 let send = (post, stored.intent.n);
@@ -75,7 +75,7 @@ pub(crate) fn record(world: &World, run: RunId, before: Option<&Row>, after: Opt
 
 type Broken = Vec<(&'static str, String)>;
 
-fn update_changed(book: &mut Book, before: Option<&Row>, after: &Row, broken: &mut Broken) {
+fn update_changed(book: &mut Book, run: RunId, before: Option<&Row>, after: &Row, broken: &mut Broken) {
     let (old, new) = (before.map(|before| before.record.state), after.record.state);
     let key = &after.record.key;
     let is_settled = before.is_some_and(|before| before.record.fence == after.record.fence);
@@ -100,6 +100,10 @@ fn update_changed(book: &mut Book, before: Option<&Row>, after: &Row, broken: &m
     }
     if new == State::Done && old != Some(State::Done) {
         *book.outcomes.entry(post).or_default() += 1;
+        if let Some(missed) = book.stale.get(&(post, run)) {
+            let how = format!("u{post} was not told of u{missed}");
+            broken.push(("no outcome rests on an old state", how));
+        }
         if let Some(earlier) = open_before(book, post) {
             broken.push((
                 "a chat's updates are committed in order",
@@ -149,9 +153,12 @@ fn send_changed(
     }
     // Only the claimer's own call counts: another one may come from somebody whose time was long over.
     let claimer = book.claims.get(&send).copied();
-    let mut calls = book.calls_of(send).filter(|made| Some(made.run) == claimer);
-    let is_lost = calls.next_back().is_some_and(Made::is_ambiguous);
-    drop(calls);
+    let last = book
+        .calls_of(send)
+        .filter(|made| Some(made.run) == claimer)
+        .next_back()
+        .copied();
+    let is_lost = last.is_some_and(|made| made.is_ambiguous());
     match new {
         IntentState::Unknown => {
             book.reached("a send is unknown");
@@ -171,26 +178,33 @@ fn send_changed(
             }
         }
         IntentState::Failed => {
-            let holds = book.planned(send).is_some_and(|planned| planned.is_visible());
-            if is_lost && holds && !book.sends_given_up.contains(&send) {
+            let is_visible = book.planned(send).is_some_and(|planned| planned.is_visible());
+            let may_be_sent = last.is_some_and(|made| made.is_ambiguous() || made.is_delivered());
+            if is_visible && may_be_sent {
                 broken.push(("failed is only what was not sent", name));
             }
         }
-        IntentState::Retrying => hold(book, run, after),
+        IntentState::Retrying => hold(book, run, last, after),
         IntentState::Intended | IntentState::Sending | IntentState::Cancelled => {}
     }
 }
 
-/// A 429 was settled: until then its chat is held. One by somebody whose time was over comes too late for that.
-fn hold(book: &mut Book, run: RunId, after: &IntentRecord) {
-    let disposition = after.failure.as_ref().map(|failure| failure.disposition);
+/// A 429 was settled: for as long as Telegram said its chat is held. One by somebody whose time was over comes too late
+/// for that.
+fn hold(book: &mut Book, run: RunId, last: Option<Made>, after: &IntentRecord) {
     let is_in_time = book.alive.get(&run).is_some_and(|alive| !alive.is_overdue);
-    if let (Some(Disposition::Throttled { .. }), Some(until), true) = (disposition, after.next_at, is_in_time)
-    {
-        let hold = book.holds.entry(after.intent.group.clone()).or_insert(until);
-        *hold = until.max(*hold);
-        book.reached("a chat is held");
-    }
+    let Some(Made {
+        fate: ApiFate::Throttled(secs),
+        at,
+        ..
+    }) = last.filter(|made| is_in_time && made.run == run)
+    else {
+        return;
+    };
+    let until = at + std::time::Duration::from_secs(secs.into());
+    let hold = book.holds.entry(after.intent.group.clone()).or_insert(until);
+    *hold = until.max(*hold);
+    book.reached("a chat is held");
 }
 
 /// A call of the Bot API; gives back the id of the message.
@@ -205,7 +219,12 @@ pub(crate) fn call(world: &World, worker: WorkerId, method: &str, params: &str, 
     let message_id = {
         let mut book = world.book();
         let run = book.run_of(worker);
-        book.calls.push(Made { run, send, fate });
+        book.calls.push(Made {
+            run,
+            send,
+            fate,
+            at: now,
+        });
         let planned = book.planned(send);
         if let Some(planned) = planned {
             doubled(&book, send, planned, &mut broken);
