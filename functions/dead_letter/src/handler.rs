@@ -210,6 +210,7 @@ impl<L: Inbox + Outbox, O: QueueSender, C: Clock> Records<'_, L, O, C> {
         };
         let state = match self.0.ledger.give_up(&give_up).await? {
             GivenUp::Failed => IntentState::Failed,
+            GivenUp::Unknown => IntentState::Unknown,
             GivenUp::Refused(refusal) => match refusal {
                 IntentRefusal::Settled => return Ok(Verdict::Done),
                 IntentRefusal::BehindPrevious => return Ok(Verdict::ComeBackIn(BEHIND_WAIT)),

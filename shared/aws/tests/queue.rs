@@ -1,5 +1,7 @@
 //! A batch of which the queue takes only a part, before a server that answers as it was told.
 
+#![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
+
 use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region};
 use penstock_aws::SqsQueue;
 use penstock_domain::ids::{DeduplicationId, MessageGroupId};

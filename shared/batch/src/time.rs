@@ -61,12 +61,14 @@ impl<F: Fn() -> i64 + Sync> Time for Deadline<F> {
 /// the draw in [0, 1), so that many waiters part.
 #[must_use]
 pub fn growing_wait(receive_count: u32, draw: f64) -> Duration {
-    let wait = match receive_count {
-        ..=RECEIVES_OF_A_DAY => FIRST_WAIT
+    let wait = if receive_count <= RECEIVES_OF_A_DAY {
+        FIRST_WAIT
             .saturating_mul(1 << receive_count.saturating_sub(1).min(7))
-            .min(LONGEST_WAIT),
-        ..=RECEIVES_BEFORE_THE_END => WAIT_AFTER_A_DAY,
-        _ => WAIT_BEFORE_THE_END,
+            .min(LONGEST_WAIT)
+    } else if receive_count <= RECEIVES_BEFORE_THE_END {
+        WAIT_AFTER_A_DAY
+    } else {
+        WAIT_BEFORE_THE_END
     };
     wait.mul_f64(0.9 + 0.2 * draw.clamp(0.0, 1.0))
 }

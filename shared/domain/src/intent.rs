@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::failure::Failure;
+use crate::failure::{Disposition, Failure};
 use crate::ids::{BotId, MessageGroupId, Scope};
 use crate::ledger::{Owner, Record, is_suspect_at};
 use crate::method::answers_query;
@@ -133,13 +133,13 @@ pub fn transition(state: IntentState, event: IntentEvent) -> Result<IntentState,
         (S::Sending | S::Unknown, E::Confirm) => Ok(S::Sent),
         (S::Sending, E::Retry) => Ok(S::Retrying),
         (S::Intended | S::Sending | S::Retrying, E::Fail) => Ok(S::Failed),
-        (S::Sending, E::LoseTrack) => Ok(S::Unknown),
+        // Not only of a call on its way: what waits for another try after one of which nobody knows is given up as unknown.
+        (S::Intended | S::Sending | S::Retrying, E::LoseTrack) => Ok(S::Unknown),
         (S::Unknown | S::Failed, E::Resend) => Ok(S::Intended),
         (S::Intended | S::Retrying, E::Cancel) => Ok(S::Cancelled),
-        (S::Intended, E::Confirm | E::Retry | E::LoseTrack | E::Resend)
+        (S::Intended | S::Retrying, E::Confirm | E::Retry | E::Resend)
         | (S::Sending, E::Claim | E::Resend | E::Cancel)
         | (S::Sent | S::Cancelled, _)
-        | (S::Retrying, E::Confirm | E::Retry | E::LoseTrack | E::Resend)
         | (S::Failed, E::Claim | E::Confirm | E::Retry | E::Fail | E::LoseTrack | E::Cancel)
         | (S::Unknown, E::Claim | E::Retry | E::Fail | E::LoseTrack | E::Cancel) => {
             Err(IllegalIntentTransition { state, event })
@@ -356,6 +356,14 @@ impl IntentRecord {
     #[must_use]
     pub fn holds_successors(&self) -> bool {
         self.resend == 0 && self.state.holds_successors()
+    }
+
+    /// Whether nobody knows if its last try arrived, though it waits for another: given up now, it is not `failed`.
+    #[must_use]
+    pub fn may_have_arrived(&self) -> bool {
+        self.failure
+            .as_ref()
+            .is_some_and(|failure| failure.disposition == Disposition::Ambiguous)
     }
 
     /// Whether a person had it sent again and no sender has claimed it since.

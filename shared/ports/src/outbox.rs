@@ -94,6 +94,8 @@ pub struct GiveUp {
 pub enum GivenUp {
     /// It has failed.
     Failed,
+    /// Nobody knows whether its last try arrived.
+    Unknown,
     /// It was not for us to give up; this is why.
     Refused(IntentRefusal),
 }
@@ -110,7 +112,7 @@ pub trait Outbox: Send + Sync {
     /// Settles an intent; `false` if the claim does not hold any more.
     fn settle(&self, settlement: &IntentSettlement) -> impl Future<Output = Result<bool, PortError>> + Send;
 
-    /// An intent that nobody could send becomes `failed`, in one write: whether it was never begun or waits for its next
+    /// An intent that nobody could send becomes `failed`, or `unknown` if nobody knows of its last try, in one write: whether it was never begun or waits for its next
     /// try, of exactly this generation and resending, and once the previous one of its chat has ended.
     fn give_up(&self, give_up: &GiveUp) -> impl Future<Output = Result<GivenUp, PortError>> + Send;
 

@@ -132,7 +132,13 @@ impl Book {
             let post = self.post_of(envelope.update_id.0, Some(envelope.digest));
             self.given_up.extend(post);
         } else if let Ok(outbound) = Outbound::read(body) {
-            self.sends_given_up.extend(send_of(&outbound.call.params));
+            let send = send_of(&outbound.call.params);
+            self.sends_given_up.extend(send);
+            // The head of its chat, whose visibility was the chat's hold, is gone.
+            let group = send.and_then(|(post, _)| self.posts[post].update.as_ref());
+            if let Some(update) = group {
+                self.holds.remove(&update.group);
+            }
         }
     }
 

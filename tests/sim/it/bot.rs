@@ -106,6 +106,9 @@ fn note_what_is_missing(book: &mut Book, worker: WorkerId, index: usize, context
     let missing = posts.find(|(post, plan)| {
         plan.act.writes_state
             && group(plan) == chat
+            // Those may be handled beside the others of their chat.
+            && !book.given_up.contains(post)
+            && !book.redriven.contains(post)
             && book.states.get(post) == Some(&State::Done)
             && !is_seen(*post)
     });

@@ -7,6 +7,8 @@ use penstock_domain::route::route;
 use serde_json::json;
 
 pub(crate) const BOT: BotId = BotId(7);
+/// More receives than any schedule needs (template: 1000).
+pub(crate) const ENOUGH_RECEIVES: u32 = 1_000;
 
 /// How a run of the handler fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,7 +125,7 @@ impl Trouble {
         conflicts: 0.0,
         repeats: 0.0,
         held_answers: 0.0,
-        max_receives: 1_000,
+        max_receives: ENOUGH_RECEIVES,
         idles: false,
     };
 
@@ -147,7 +149,16 @@ impl Trouble {
             conflicts: share(0.01, 0.05),
             repeats: share(0.1, 0.4),
             held_answers: share(0.05, 0.3),
-            max_receives: *rng.choice(&[1_000, 1_000, 1_000, 1_000, 12, 4]).unwrap(),
+            max_receives: *rng
+                .choice(&[
+                    ENOUGH_RECEIVES,
+                    ENOUGH_RECEIVES,
+                    ENOUGH_RECEIVES,
+                    ENOUGH_RECEIVES,
+                    12,
+                    4,
+                ])
+                .unwrap(),
             idles: rng.u8(0..8) == 0,
         }
     }

@@ -155,8 +155,7 @@ fn send_changed(
     let claimer = book.claims.get(&send).copied();
     let last = book
         .calls_of(send)
-        .filter(|made| Some(made.run) == claimer)
-        .next_back()
+        .rfind(|made| Some(made.run) == claimer)
         .copied();
     let is_lost = last.is_some_and(|made| made.is_ambiguous());
     match new {
@@ -201,6 +200,10 @@ fn hold(book: &mut Book, run: RunId, last: Option<Made>, after: &IntentRecord) {
     else {
         return;
     };
+    let send = last.map(|made| made.send);
+    if send.is_some_and(|send| book.sends_given_up.contains(&send)) {
+        return;
+    }
     let until = at + std::time::Duration::from_secs(secs.into());
     let hold = book.holds.entry(after.intent.group.clone()).or_insert(until);
     *hold = until.max(*hold);
@@ -231,7 +234,8 @@ pub(crate) fn call(world: &World, worker: WorkerId, method: &str, params: &str, 
             let is_overdue = book.alive.get(&run).is_some_and(|alive| alive.is_overdue);
             if !is_overdue {
                 in_turn(world, &book, run, send, &mut broken);
-                if planned.is_visible() {
+                // What a person has repeated comes out of order by nature, and may lie before the one that waits.
+                if planned.is_visible() && !book.resent.contains_key(&send) {
                     not_held(&book, send, now, &mut broken);
                 }
             }

@@ -13,7 +13,7 @@ use penstock_testkit::{FakeLedger, FakeSecrets, FifoQueue, Handed, ManualClock};
 
 use crate::book::Book;
 use crate::hub::Hub;
-use crate::plan::{BOT, Post};
+use crate::plan::{BOT, ENOUGH_RECEIVES, Post};
 
 pub(crate) const PATH_KEY: &str = "path-key-of-the-simulation";
 pub(crate) const WEBHOOK_SECRET: &str = "webhook-secret-of-the-simulation";
@@ -57,6 +57,7 @@ pub(crate) struct World {
     pub(crate) secrets: FakeSecrets,
     pub(crate) clock: ManualClock,
     pub(crate) hub: Hub,
+    max_receives: u32,
     queues: Mutex<BTreeMap<Name, FifoQueue>>,
     late: Mutex<Vec<LateWrite>>,
     draws: Mutex<Rng>,
@@ -86,6 +87,7 @@ impl World {
             secrets: FakeSecrets::with(BOT, secret),
             clock: ManualClock::at(START),
             hub: Hub::default(),
+            max_receives,
             queues: Mutex::new(
                 queues
                     .into_iter()
@@ -125,6 +127,10 @@ impl World {
         let now = self.now();
         let received = self.queue(name, |queue| queue.receive(group, at_most, now));
         for given_up in received.given_up {
+            if self.max_receives == ENOUGH_RECEIVES {
+                let how = format!("{} was received {ENOUGH_RECEIVES} times", given_up.id);
+                self.broken("what can be handled is not given up", how);
+            }
             self.book().gave_up(&given_up.body);
             self.trace(|| format!("queue gave {} up after too many receives", given_up.id));
             if let Some(dead) = name.dead() {

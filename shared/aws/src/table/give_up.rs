@@ -2,36 +2,51 @@
 //! were on its way.
 
 use aws_sdk_dynamodb::types::ReturnValue;
-use penstock_domain::intent::{IntentClaim, IntentRefusal, judge_refusal};
-use penstock_domain::ledger::{Owner, State};
+use penstock_domain::failure::Disposition;
+use penstock_domain::ids::BotId;
+use penstock_domain::intent::{IntentClaim, IntentRefusal, IntentState, judge_refusal};
+use penstock_domain::ledger::{Owner, Record, State};
 use penstock_ports::{GiveUp, GivenUp, PortError};
 
 use super::expression::{Write, Written};
 use super::record::write_failure;
-use super::{Ledger, item, read_record, update_pk};
+use super::{Ledger, attention_pk, attention_sk, item, read_record, update_pk};
 use crate::hooks::point;
 
 impl Ledger {
     pub(crate) async fn give_up_intent(&self, give_up: &GiveUp) -> Result<GivenUp, PortError> {
+        match self.give_up_as(give_up, IntentState::Failed).await? {
+            None => Ok(GivenUp::Failed),
+            Some(AsItIs::Ambiguous) => match self.give_up_as(give_up, IntentState::Unknown).await? {
+                None => Ok(GivenUp::Unknown),
+                // Somebody was at it in between: the letter comes again and finds out.
+                Some(AsItIs::Ambiguous) => Ok(GivenUp::Refused(IntentRefusal::HeldUntil(give_up.now))),
+                Some(AsItIs::Refuses(refusal)) => Ok(GivenUp::Refused(refusal)),
+            },
+            Some(AsItIs::Refuses(refusal)) => Ok(GivenUp::Refused(refusal)),
+        }
+    }
+
+    /// What kept it from becoming that, if something did.
+    async fn give_up_as(&self, give_up: &GiveUp, end: IntentState) -> Result<Option<AsItIs>, PortError> {
         const OPERATION: &str = "ledger.give_up";
+        let write = self.giving_up(give_up, end);
         point("ledger.give_up.before");
-        let write = self.giving_up(give_up);
         let written = self.write(OPERATION, write, ReturnValue::AllNew).await?;
         point("ledger.give_up.after");
-        let item = match written {
-            Written::Applied(updated) => updated,
-            Written::Refused(existing) => {
-                let refusal = refused(OPERATION, existing.as_ref(), give_up)?;
-                let Some(existing) = existing.filter(|_| refusal == IntentRefusal::Settled) else {
-                    return Ok(GivenUp::Refused(refusal));
-                };
-                // It may be this very write, repeated: what follows it is done again, each only if it still holds.
-                self.after_giving_up(give_up, &existing).await?;
-                return Ok(GivenUp::Refused(refusal));
+        let existing = match written {
+            Written::Applied(updated) => {
+                self.after_giving_up(give_up, &updated).await?;
+                return Ok(None);
             }
+            Written::Refused(existing) => existing,
         };
-        self.after_giving_up(give_up, &item).await?;
-        Ok(GivenUp::Failed)
+        let found = as_it_is(OPERATION, existing.as_ref(), give_up)?;
+        if let (AsItIs::Refuses(IntentRefusal::Settled), Some(existing)) = (&found, &existing) {
+            // It may be this very write, repeated: what follows it is done again, each only if it still holds.
+            self.after_giving_up(give_up, existing).await?;
+        }
+        Ok(Some(found))
     }
 
     async fn after_giving_up(&self, give_up: &GiveUp, now_is: &super::Item) -> Result<(), PortError> {
@@ -46,46 +61,66 @@ impl Ledger {
         Ok(())
     }
 
-    fn giving_up(&self, give_up: &GiveUp) -> Write {
+    fn giving_up(&self, give_up: &GiveUp, end: IntentState) -> Write {
         let intent = format!("#intents.#i{}", give_up.n);
         let mut write = Write::to(update_pk(&give_up.key), "LEDGER")
-            .text("failed", "failed")
+            .text("end", end.name())
             .text("intended", "intended")
             .text("retrying", "retrying")
+            .text("ambiguous", Disposition::Ambiguous.name())
             .number("redrive", give_up.redrive)
             .number("resend", give_up.resend)
-            .number("now_s", give_up.now.as_millis().div_euclid(1000))
-            .number("one", 1)
-            .value("failure", write_failure(&give_up.failure));
-        let mut set =
-            format!("SET {intent}.#state = :failed, {intent}.#failure = :failure, #open = #open - :one");
+            .number("now_s", give_up.now.as_millis().div_euclid(1000));
+        let mut set = format!("SET {intent}.#state = :end");
         let mut removed = format!("REMOVE {intent}.#next_at");
-        if give_up.of == 1 {
-            set += ", #expires_at = :expires_at";
-            removed += ", #attn_pk, #attn_sk";
-            write = write.number("expires_at", self.retention.expires_at(0, give_up.now));
-        }
+        let is_known = if end == IntentState::Unknown {
+            // What is not known stays open, and keeps the failure that says why.
+            set += ", #attn_pk = :attn_pk, #attn_sk = :attn_sk";
+            let bot = BotId::of_name(give_up.key.as_str());
+            write = write
+                .text("attn_pk", attention_pk("unknown", bot, &give_up.key))
+                .text("attn_sk", attention_sk(give_up.now, &give_up.key));
+            format!("{intent}.#failure.#disposition = :ambiguous")
+        } else {
+            set += &format!(", {intent}.#failure = :failure, #open = #open - :one");
+            write = write
+                .value("failure", write_failure(&give_up.failure))
+                .number("one", 1);
+            if give_up.of == 1 {
+                set += ", #expires_at = :expires_at";
+                removed += ", #attn_pk, #attn_sk";
+                write = write.number("expires_at", self.retention.expires_at(0, give_up.now));
+            }
+            format!("NOT {intent}.#failure.#disposition = :ambiguous")
+        };
         write
             .update(&format!("{set} {removed}"))
             .condition(&format!(
                 "#expires_at >= :now_s AND #redrive = :redrive AND {intent}.#resend = :resend AND \
-                 {intent}.#state IN (:intended, :retrying)"
+                 {intent}.#state IN (:intended, :retrying) AND {is_known}"
             ))
             .behind(give_up.previous)
     }
 }
 
-/// What a refusal means, as a claim would have been told.
-fn refused(
+/// What a refused write has found.
+enum AsItIs {
+    /// It could be given up, but nobody knows whether its last try arrived.
+    Ambiguous,
+    /// It is not for us to give up, as a claim would have been told.
+    Refuses(IntentRefusal),
+}
+
+fn as_it_is(
     operation: &'static str,
     existing: Option<&super::Item>,
     give_up: &GiveUp,
-) -> Result<IntentRefusal, PortError> {
+) -> Result<AsItIs, PortError> {
     let record = existing
         .map(|existing| read_record(operation, existing))
         .transpose()?;
     let live = record.filter(|record| record.expires_at >= give_up.now.as_millis().div_euclid(1000));
-    Ok(judge_refusal(
+    let refusal = judge_refusal(
         live.as_ref(),
         &IntentClaim {
             // Nobody's: a claim of that name is never made.
@@ -98,5 +133,21 @@ fn refused(
             now: give_up.now,
             lease_until: give_up.now,
         },
-    ))
+    );
+    let mut intents = live.iter().flat_map(|record| &record.intents);
+    let may_have_arrived = intents.any(|stored| stored.intent.n == give_up.n && stored.may_have_arrived());
+    Ok(match refusal {
+        // Idle: nothing refuses but what nobody knows.
+        IntentRefusal::HeldUntil(_) if may_have_arrived && is_idle(live.as_ref(), give_up.n) => {
+            AsItIs::Ambiguous
+        }
+        refusal => AsItIs::Refuses(refusal),
+    })
+}
+
+fn is_idle(record: Option<&Record>, n: u8) -> bool {
+    let mut intents = record.into_iter().flat_map(|record| &record.intents);
+    intents.any(|stored| {
+        stored.intent.n == n && matches!(stored.state, IntentState::Intended | IntentState::Retrying)
+    })
 }

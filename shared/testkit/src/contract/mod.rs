@@ -435,7 +435,8 @@ macro_rules! contract_tests {
                 what_is_being_sent_is_not_given_up
                 the_sends_of_a_chat_are_given_up_in_their_order
                 a_copy_of_an_earlier_resend_gives_nothing_up
-                what_is_given_up_leaves_an_unknown_sibling_in_the_index;
+                what_is_given_up_leaves_an_unknown_sibling_in_the_index
+                what_may_have_arrived_is_given_up_as_unknown;
             gates: a_hold_is_never_shortened
                 a_hold_binds_one_chat_of_one_bot
                 debits_add_up_and_an_idle_gate_does_not_wait

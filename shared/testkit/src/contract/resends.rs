@@ -1,5 +1,6 @@
 //! What a person does to sends that failed or of which nobody knows, and what the queue gives up.
 
+use penstock_domain::failure::{Disposition, Failure};
 use penstock_domain::intent::{IntentClaim, IntentRefusal, IntentState};
 use penstock_domain::repair::{Act, Action};
 use penstock_domain::time::Timestamp;
@@ -312,4 +313,43 @@ pub async fn what_is_given_up_leaves_an_unknown_sibling_in_the_index<W: World>(w
         (case.record().await.open, case.record().await.expires_at),
         (1, (START + 90 * DAY).as_secs_ceil())
     );
+}
+
+/// It waits for the one repeat that its class allows, or a person's; the try before may have arrived.
+pub async fn what_may_have_arrived_is_given_up_as_unknown<W: World>(world: &W) {
+    let ambiguous = || Failure::new("no_answer", "", Disposition::Ambiguous, 1, START);
+    let retried = Case::done(world, 2).await;
+    retried.begin(0, "sender", START).await;
+    let again = SettleAs::Retry {
+        next_at: START + DAY,
+        burned: true,
+        failure: ambiguous(),
+    };
+    assert!(retried.end(0, Some("sender"), again, START).await);
+    let resent = Case::done(world, 2).await;
+    resent.begin(0, "sender", START).await;
+    let lost = SettleAs::Unknown { failure: ambiguous() };
+    assert!(resent.end(0, Some("sender"), lost, START).await);
+    let act = act("ada", START);
+    assert_eq!(
+        resent.resend(&resent.letter().await, 0, &act).await,
+        Repaired::Done
+    );
+    for (case, resend) in [(retried, 0), (resent, 1)] {
+        let before = case.record().await;
+        assert_eq!(case.give_up(0, resend, START).await, GivenUp::Unknown);
+        let after = case.record().await;
+        assert_eq!(after.intents[0].state, IntentState::Unknown);
+        assert_eq!(after.intents[0].failure, before.intents[0].failure);
+        assert_eq!(
+            (after.open, after.expires_at),
+            (2, before.expires_at),
+            "it is open still"
+        );
+        assert_eq!(case.attention().await.as_deref(), Some("unknown"));
+        // The same letter once more.
+        let settled = GivenUp::Refused(IntentRefusal::Settled);
+        assert_eq!(case.give_up(0, resend, START).await, settled);
+        assert_eq!(case.record().await, after);
+    }
 }

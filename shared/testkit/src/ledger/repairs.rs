@@ -259,12 +259,18 @@ impl Store {
         if row.record.redrive != give_up.redrive || is_behind || !is_idle {
             return GivenUp::Refused(judge_refusal(Some(&row.record), &claim));
         }
-        if let Some(stored) = row
+        let place = row
             .record
             .intents
             .iter_mut()
-            .find(|stored| stored.intent.n == give_up.n)
-        {
+            .find(|stored| stored.intent.n == give_up.n);
+        if let Some(stored) = place {
+            if stored.may_have_arrived() {
+                stored.state = IntentState::Unknown;
+                stored.next_at = None;
+                row.attention = Some("unknown");
+                return GivenUp::Unknown;
+            }
             stored.state = IntentState::Failed;
             stored.next_at = None;
             stored.failure = Some(give_up.failure.clone());
