@@ -89,6 +89,23 @@ pub struct GiveUp {
     pub now: Timestamp,
 }
 
+impl GiveUp {
+    /// As a claim of nobody's: a claim of that name is never made, so that its refusal says what is there.
+    #[must_use]
+    pub fn as_claim(&self) -> IntentClaim {
+        IntentClaim {
+            owner: Owner(String::new()),
+            n: self.n,
+            redrive: self.redrive,
+            resend: self.resend,
+            previous: self.previous,
+            refers_to: None,
+            now: self.now,
+            lease_until: self.now,
+        }
+    }
+}
+
 /// The answer to giving an intent up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GivenUp {

@@ -173,6 +173,23 @@ pub struct AuditRow {
     pub bodies: Option<(UpdateDigest, UpdateDigest)>,
 }
 
+impl AuditRow {
+    /// The row of that act on a letter, with the state and the generation that it found.
+    #[must_use]
+    pub fn of(action: Action, letter: &Letter, act: &Act) -> Self {
+        Self {
+            action,
+            who: act.who().to_owned(),
+            why: act.why().to_owned(),
+            at: act.at(),
+            before: letter.record.state.name().to_owned(),
+            redrive: letter.record.redrive,
+            send: None,
+            bodies: None,
+        }
+    }
+}
+
 /// What a person may do to the ledger. Decisions are the domain's (`penstock_domain::repair`): every write here is
 /// refused where they would not allow it.
 pub trait Repairs: Send + Sync {

@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::types::{
     AttributeValue, ConditionCheck, Delete, ReturnValue, ReturnValuesOnConditionCheckFailure, Update,
 };
 use penstock_ports::PortError;
+use sha2::{Digest as _, Sha256};
 
 use super::{Item, Ledger};
 use crate::error::port_error;
@@ -133,6 +134,16 @@ impl Write {
 /// DynamoDB refuses an empty map.
 fn some<V>(map: HashMap<String, V>) -> Option<HashMap<String, V>> {
     (!map.is_empty()).then_some(map)
+}
+
+/// The token of a transaction that is described so: the same for a repeat of the same write, different for any other.
+/// DynamoDB refuses a token that it has seen with other parameters, so the time belongs into the text. At most 36
+/// characters.
+pub(crate) fn request_token(text: &str) -> String {
+    Sha256::digest(text.as_bytes())[..16]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 fn aliases(expression: &str) -> impl Iterator<Item = &str> {

@@ -4,8 +4,8 @@
 use aws_sdk_dynamodb::types::ReturnValue;
 use penstock_domain::failure::Disposition;
 use penstock_domain::ids::BotId;
-use penstock_domain::intent::{IntentClaim, IntentRefusal, IntentState, judge_refusal};
-use penstock_domain::ledger::{Owner, Record, State};
+use penstock_domain::intent::{IntentRefusal, IntentState, judge_refusal};
+use penstock_domain::ledger::{Record, State};
 use penstock_ports::{GiveUp, GivenUp, PortError};
 
 use super::expression::{Write, Written};
@@ -120,20 +120,7 @@ fn as_it_is(
         .map(|existing| read_record(operation, existing))
         .transpose()?;
     let live = record.filter(|record| record.expires_at >= give_up.now.as_millis().div_euclid(1000));
-    let refusal = judge_refusal(
-        live.as_ref(),
-        &IntentClaim {
-            // Nobody's: a claim of that name is never made.
-            owner: Owner(String::new()),
-            n: give_up.n,
-            redrive: give_up.redrive,
-            resend: give_up.resend,
-            previous: give_up.previous,
-            refers_to: None,
-            now: give_up.now,
-            lease_until: give_up.now,
-        },
-    );
+    let refusal = judge_refusal(live.as_ref(), &give_up.as_claim());
     let mut intents = live.iter().flat_map(|record| &record.intents);
     let may_have_arrived = intents.any(|stored| stored.intent.n == give_up.n && stored.may_have_arrived());
     Ok(match refusal {

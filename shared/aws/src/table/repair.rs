@@ -11,9 +11,8 @@ use penstock_domain::ids::{LedgerKey, UpdateDigest};
 use penstock_domain::ledger::State;
 use penstock_domain::repair::{Act, Action};
 use penstock_ports::{AuditRow, Letter, PortError, Repaired};
-use sha2::{Digest as _, Sha256};
 
-use super::expression::Write;
+use super::expression::{Write, request_token};
 use super::{ITEM_VERSION, Item, Ledger, attention_pk, attention_sk, item, update_pk};
 use crate::error::port_error;
 use crate::hooks::point;
@@ -29,20 +28,6 @@ pub(crate) struct Repair<'a> {
     pub(crate) letter: &'a Letter,
     pub(crate) act: &'a Act,
     pub(crate) row: AuditRow,
-}
-
-/// An audit row of that act, with the state that it found.
-pub(crate) fn audit_row(action: Action, letter: &Letter, act: &Act) -> AuditRow {
-    AuditRow {
-        action,
-        who: act.who().to_owned(),
-        why: act.why().to_owned(),
-        at: act.at(),
-        before: letter.record.state.name().to_owned(),
-        redrive: letter.record.redrive,
-        send: None,
-        bodies: None,
-    }
 }
 
 /// The record's own part of a repair: what tests that it is as it was read, and counts the act.
@@ -94,15 +79,6 @@ fn audit_item(key: &LedgerKey, sk: &str, row: &AuditRow, expires_at: i64) -> Ite
     stored
 }
 
-/// The same for a repeat of the same act, different for any other. At most 36 characters.
-fn request_token(key: &LedgerKey, row: &AuditRow, acts: u32) -> String {
-    let text = format!("{key}|{row:?}|{acts}");
-    Sha256::digest(text.as_bytes())[..16]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
-}
-
 impl Ledger {
     /// Writes the record and the audit row in one transaction.
     pub(crate) async fn repair(&self, repair: Repair<'_>, write: Write) -> Result<Repaired, PortError> {
@@ -133,7 +109,7 @@ impl Ledger {
             .transact_write_items()
             .transact_items(TransactWriteItem::builder().update(record).build())
             .transact_items(TransactWriteItem::builder().put(audit).build())
-            .client_request_token(request_token(key, &row, letter.acts))
+            .client_request_token(request_token(&format!("{key}|{row:?}|{}", letter.acts)))
             .send()
             .await;
         let Err(error) = answer else {
@@ -183,7 +159,7 @@ impl Ledger {
         .number("expires_at", expires_at)
         .text("attn_pk", attention_pk("dead", letter.subject.bot_id, &letter.record.key))
         .text("attn_sk", attention_sk(now, &letter.record.key));
-        let mut row = audit_row(Action::Redrive, letter, act);
+        let mut row = AuditRow::of(Action::Redrive, letter, act);
         row.redrive += 1;
         point("ledger.redrive.before");
         let repair = Repair {
@@ -227,7 +203,7 @@ impl Ledger {
             .text("raw_set", stored.set),
         };
         let write = write.text("dead", "dead").number("expires_at", expires_at);
-        let mut row = audit_row(Action::Edit, letter, act);
+        let mut row = AuditRow::of(Action::Edit, letter, act);
         row.bodies = Some((before, UpdateDigest::of(raw.as_bytes())));
         point("ledger.edit.before");
         let repair = Repair {
@@ -257,7 +233,7 @@ impl Ledger {
             operation: "ledger.discard",
             letter,
             act,
-            row: audit_row(Action::Discard, letter, act),
+            row: AuditRow::of(Action::Discard, letter, act),
         };
         let repaired = self.repair(repair, write).await?;
         point("ledger.discard.after");

@@ -4,7 +4,7 @@ use penstock_domain::intent::{IntentRecord, IntentState};
 use penstock_domain::repair::{Act, Action};
 use penstock_ports::{AuditRow, Letter, PortError, Repaired};
 
-use super::repair::{Repair, as_read, audit_row};
+use super::repair::{Repair, as_read};
 use super::{Ledger, attention_pk, attention_sk, item, update_pk};
 use crate::hooks::point;
 
@@ -16,7 +16,7 @@ fn send_row(action: Action, letter: &Letter, stored: &IntentRecord, resend: u32,
     AuditRow {
         before: stored.state.name().to_owned(),
         send: Some((stored.intent.n, resend)),
-        ..audit_row(action, letter, act)
+        ..AuditRow::of(action, letter, act)
     }
 }
 

@@ -7,10 +7,9 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{Commit, PortError, RunAs, StateWrite, Subject};
-use sha2::{Digest as _, Sha256};
 
 use super::data::data_item;
-use super::expression::Write;
+use super::expression::{Write, request_token};
 use super::{ITEM_VERSION, Item, Ledger, chat_pk, item};
 use crate::error::port_error;
 use crate::hooks::point;
@@ -63,7 +62,7 @@ impl Ledger {
             .client
             .transact_write_items()
             .set_transact_items(Some(items))
-            .client_request_token(request_token(run, commit, now))
+            .client_request_token(request_token(&format!("{run:?}|{commit:?}|{now}")))
             .send()
             .await;
         point("ledger.commit.after");
@@ -117,16 +116,6 @@ fn state_put(table: &str, subject: &Subject, state: &StateWrite, now: Timestamp)
         .expression_attribute_names("#version", "version")
         .expression_attribute_values(":read", item::n(state.read_version))
         .build()
-}
-
-/// The same for a repeat of the same write, different for any other: DynamoDB refuses a token that it has seen with
-/// other parameters, the time included. At most 36 characters.
-fn request_token(run: &RunAs, commit: &Commit, now: Timestamp) -> String {
-    let text = format!("{run:?}|{commit:?}|{now}");
-    Sha256::digest(text.as_bytes())[..16]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }
 
 /// Reads a cancelled transaction.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use penstock_domain::ids::{BotId, LedgerKey, UpdateDigest};
-use penstock_domain::intent::{IntentClaim, IntentState, judge_refusal};
-use penstock_domain::ledger::{Owner, State};
+use penstock_domain::intent::{IntentState, judge_refusal};
+use penstock_domain::ledger::State;
 use penstock_domain::repair::{Act, Action};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{
@@ -126,7 +126,7 @@ impl Store {
 
     fn redrive(&mut self, letter: &Letter, act: &Act) -> Repaired {
         let expires_at = self.retention.expires_at(1, act.at());
-        let mut audit = audit_row(Action::Redrive, letter, act);
+        let mut audit = AuditRow::of(Action::Redrive, letter, act);
         audit.redrive += 1;
         let Some(row) = self.as_read(letter, act, |row| row.record.state == State::Dead) else {
             return self.refused(letter, &audit);
@@ -142,7 +142,7 @@ impl Store {
 
     fn edit(&mut self, letter: &Letter, before: UpdateDigest, raw: &str, act: &Act) -> Repaired {
         let expires_at = self.retention.expires_at(1, act.at());
-        let mut audit = audit_row(Action::Edit, letter, act);
+        let mut audit = AuditRow::of(Action::Edit, letter, act);
         audit.bodies = Some((before, UpdateDigest::of(raw.as_bytes())));
         let Some(row) = self.as_read(letter, act, is_dead_letter) else {
             return self.refused(letter, &audit);
@@ -155,7 +155,7 @@ impl Store {
 
     fn discard(&mut self, letter: &Letter, act: &Act) -> Repaired {
         let expires_at = self.retention.expires_at(0, act.at());
-        let audit = audit_row(Action::Discard, letter, act);
+        let audit = AuditRow::of(Action::Discard, letter, act);
         let Some(row) = self.as_read(letter, act, is_dead_letter) else {
             return self.refused(letter, &audit);
         };
@@ -171,7 +171,7 @@ impl Store {
         let Some(was) = letter.record.intents.get(place) else {
             return Repaired::Changed;
         };
-        let mut audit = audit_row(Action::Resend, letter, act);
+        let mut audit = AuditRow::of(Action::Resend, letter, act);
         was.state.name().clone_into(&mut audit.before);
         audit.send = Some((n, was.resend + 1));
         let is_open = |row: &Row| {
@@ -201,7 +201,7 @@ impl Store {
         let Some(was) = letter.record.intents.get(place) else {
             return Repaired::Changed;
         };
-        let mut audit = audit_row(Action::Settle, letter, act);
+        let mut audit = AuditRow::of(Action::Settle, letter, act);
         was.state.name().clone_into(&mut audit.before);
         audit.send = Some((n, was.resend));
         let is_unknown = |row: &Row| {
@@ -231,16 +231,7 @@ impl Store {
             .rows
             .get_mut(&give_up.key)
             .filter(|row| row.record.expires_at >= secs(give_up.now));
-        let claim = IntentClaim {
-            owner: Owner(String::new()),
-            n: give_up.n,
-            redrive: give_up.redrive,
-            resend: give_up.resend,
-            previous: give_up.previous,
-            refers_to: None,
-            now: give_up.now,
-            lease_until: give_up.now,
-        };
+        let claim = give_up.as_claim();
         let Some(row) = row else {
             return GivenUp::Refused(judge_refusal(None, &claim));
         };
@@ -288,19 +279,6 @@ impl Store {
 
 fn is_dead_letter(row: &Row) -> bool {
     row.record.state == State::Dead && row.attention.is_some()
-}
-
-fn audit_row(action: Action, letter: &Letter, act: &Act) -> AuditRow {
-    AuditRow {
-        action,
-        who: act.who().to_owned(),
-        why: act.why().to_owned(),
-        at: act.at(),
-        before: letter.record.state.name().to_owned(),
-        redrive: letter.record.redrive,
-        send: None,
-        bodies: None,
-    }
 }
 
 impl Repairs for FakeLedger {
