@@ -10,6 +10,7 @@ use penstock_repair::{Filter, Found, find};
 
 use super::age;
 use super::place::Place;
+use crate::called;
 use crate::failure::Failure;
 use crate::print;
 use crate::trace::Subject;
@@ -126,6 +127,12 @@ impl SelectArgs {
             )));
         }
         let found = self.filter.find(place, &[AttentionKind::Dead]).await?;
+        if found.letters.is_empty() && !self.filter.is_empty() {
+            return Err(Failure::NotFound(anyhow!(
+                "no dead letter matches the filter: `{}` shows those there are",
+                called::command("dead list")
+            )));
+        }
         if found.has_more {
             print::note(&format!(
                 "there are more than {}: these are the oldest; ask again for the rest, or raise --most",

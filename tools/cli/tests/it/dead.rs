@@ -143,6 +143,8 @@ fn letters_are_listed_shown_edited_redriven_and_discarded() {
         told(&refused)
     );
     assert_eq!(code(&change(state, &["redrive", "2", "--code", "x"])), 2);
+    // A misspelt filter is no success.
+    assert_eq!(code(&change(state, &["redrive", "--code", "x"])), 3);
     let unaccounted = dead(state, &["redrive", "2", "--actor", " ", "--reason", "x"]);
     assert_eq!(code(&unaccounted), 2, "{}", told(&unaccounted));
 
