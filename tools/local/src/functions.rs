@@ -8,16 +8,25 @@ use std::process::ExitCode;
 
 use penstock_aws::Lookup;
 use penstock_bot::Bot;
+use penstock_bot::example::ExampleBot;
 
 use crate::lambda::FUNCTION_ARGUMENT;
 
+/// Set where the processor has to run the example bot, whichever is deployed.
+pub(crate) const EXAMPLE_BOT: &str = "PENSTOCK_EXAMPLE_BOT";
 /// Threads of a function process; Lambda's smallest functions see two cores.
 const WORKER_THREADS: usize = 2;
 
 /// Serves a function if the arguments (without the program's name) ask for one, and gives the exit
-/// code to end with; `None` when they do not, so that the program goes on as itself. The processor runs the example bot.
+/// code to end with; `None` when they do not, so that the program goes on as itself. The processor runs the bot that is
+/// deployed, unless the stack asks for the example bot ([`StackOptions::run_example_bot`](crate::StackOptions)).
 pub fn function_main(arguments: impl Iterator<Item = String>) -> Option<ExitCode> {
-    serve(arguments, async |lookup| processor::run(lookup).await)
+    serve(arguments, async |lookup| {
+        if lookup(EXAMPLE_BOT).is_some() {
+            return processor::serve(lookup, ExampleBot::default()).await;
+        }
+        processor::run(lookup).await
+    })
 }
 
 /// The same with a bot of yours in the processor.

@@ -80,6 +80,7 @@ pub(crate) async fn run(args: &BenchArgs) -> Result<Ended, Failure> {
         .context("this program's own file is not found")
         .map_err(Failure::Usage)?;
     let mut options = StackOptions::new(exe);
+    options.run_example_bot();
     options.time_scale = args.time_scale;
     options.synchronous_full = args.synchronous_full;
     options.telegram = Telegram::Simulated(SimulatedTelegram {

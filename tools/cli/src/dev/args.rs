@@ -43,6 +43,9 @@ pub(crate) struct DevArgs {
     /// Remove the webhook that the real bot has; its pending updates are kept
     #[arg(long)]
     pub(crate) take_over: bool,
+    /// Run the example bot, whichever is deployed: a drill judges by its answers
+    #[arg(long, hide = true)]
+    pub(crate) example_bot: bool,
     /// Let time run so many times as fast: leases, visibility and delays get shorter alike
     #[arg(long, default_value_t = 1.0, value_name = "X")]
     pub(crate) time_scale: f64,
@@ -139,6 +142,9 @@ impl DevArgs {
         options.listen = self.listen();
         options.template.clone_from(&self.template);
         options.parameters = self.parameters.iter().cloned().collect();
+        if self.example_bot {
+            options.run_example_bot();
+        }
         options.time_scale = self.time_scale;
         options.synchronous_full = self.synchronous_full;
         options.external_endpoint.clone_from(&self.aws_endpoint);

@@ -35,7 +35,7 @@ impl StackProcess {
     ) -> Result<Self, anyhow::Error> {
         let exe = std::env::current_exe().context("this program's own file is not found")?;
         let mut child = Command::new(exe)
-            .args(["dev", "--headless", "--json", "--port", "0"])
+            .args(["dev", "--headless", "--json", "--example-bot", "--port", "0"])
             .arg(format!("--time-scale={time_scale}"))
             .arg("--state-dir")
             .arg(state_dir)

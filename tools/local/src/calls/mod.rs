@@ -71,6 +71,7 @@ pub enum CallsError {
 pub async fn measure(function_exe: PathBuf, amount: Amount) -> Result<Calls, CallsError> {
     let mut options = StackOptions::new(function_exe);
     options.count_calls = true;
+    options.run_example_bot();
     options.telegram = Telegram::Simulated(SimulatedTelegram {
         profile: Profile::Strict,
         limits: Some(Limits {

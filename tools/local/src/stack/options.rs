@@ -88,6 +88,12 @@ impl Default for SimulatedTelegram {
 }
 
 impl StackOptions {
+    /// Has the processor run the example bot, whichever is deployed: for what is judged by that bot's answers.
+    pub fn run_example_bot(&mut self) {
+        self.extra_env
+            .insert(crate::functions::EXAMPLE_BOT.to_owned(), "1".to_owned());
+    }
+
     /// A stack with simulated Telegram, a temporary state directory and a free port.
     #[must_use]
     pub fn new(function_exe: PathBuf) -> Self {

@@ -68,6 +68,7 @@ impl Rig {
                 tokens.dir().display().to_string(),
             ),
         ]);
+        options.run_example_bot();
         options.telegram = Telegram::Simulated(SimulatedTelegram {
             limits: Some(no_limits()),
             ..SimulatedTelegram::default()
