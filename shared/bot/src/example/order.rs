@@ -139,7 +139,8 @@ pub(super) fn pay(context: &Context, update: &Incoming) -> Result<Outcome, BotEr
                     .put(account_key, account_as_read, &json!(account))
             }
             Payment::PaidBefore(order) => {
-                Outcome::of("paid_before").then(update.edit(texts::paid_before(order)))
+                let told = texts::paid_before_with(order, account.stars);
+                Outcome::of("paid_before").then(update.edit(told))
             }
             Payment::Cancelled(order) => {
                 Outcome::of("cancelled_before").then(update.edit(texts::cancelled(order)))

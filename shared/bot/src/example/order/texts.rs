@@ -33,15 +33,24 @@ pub(super) fn offer(update: &Incoming, item: &Item, id: &str) -> Option<Request<
 
 pub(super) fn paid(order: &Order, left: u32) -> String {
     format!(
-        "Paid: {} for {}. You have {} left.",
+        "Paid: {} for {}. {}",
         order.label,
         stars(order.stars),
-        stars(left)
+        have_left(left)
     )
+}
+
+fn have_left(left: u32) -> String {
+    format!("You have {} left.", stars(left))
 }
 
 pub(super) fn paid_before(order: &Order) -> String {
     format!("Already paid: {} for {}.", order.label, stars(order.stars))
+}
+
+/// The same where the account is known: a second press must not take away what the first one told.
+pub(super) fn paid_before_with(order: &Order, left: u32) -> String {
+    format!("{} {}", paid_before(order), have_left(left))
 }
 
 pub(super) fn cancelled(order: &Order) -> String {

@@ -109,7 +109,10 @@ fn two_presses_at_once_charge_once_and_the_second_is_told_so() {
         "Paid: Tea for 3 stars. You have 7 stars left."
     );
     let second = world.finish(slow).unwrap();
-    assert_eq!(said(&second), "Already paid: Tea for 3 stars.");
+    assert_eq!(
+        said(&second),
+        "Already paid: Tea for 3 stars. You have 7 stars left."
+    );
     assert_eq!((second.writes, stars_of(&world, ANNA)), (vec![], json!(7)));
     assert_eq!(state_of(&world, &id), "paid");
     assert_eq!(world.record("charge", &id).unwrap()["stars"], 3);
