@@ -144,6 +144,7 @@ impl LambdaHost {
                 }
                 Ended::Lost(error) => {
                     options.logs.push(function, instance.number, &error.message);
+                    options.logs.error(&lost(function, &error));
                     pool.lose(&instance);
                     pool.record_failure(&error);
                     return end(cold_start, Outcome::Failed(error));
@@ -178,6 +179,15 @@ impl LambdaHost {
             pool.stop_all().await;
         }
     }
+}
+
+/// What is told of a process that ended with work in hand.
+fn lost(function: &str, error: &FunctionError) -> String {
+    format!(
+        "a process of {function} was lost in the middle of its work ({}). Another one takes its place; what it held from \
+         a queue comes back when its visibility timeout has passed",
+        error.error_type
+    )
 }
 
 /// An X-Ray trace header value for an invocation that brings none.
