@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 /// What cargo sets for a program that it runs (The Cargo Book, "Environment Variables").
 const CARGO: &str = "CARGO";
+/// Where the changes of dead letters take their actor from.
+pub(crate) const USER: &str = "USER";
 
 /// `cargo run --` when cargo started this program, else `penstock`.
 pub(crate) fn program() -> &'static str {
@@ -14,6 +16,15 @@ pub(crate) fn program() -> &'static str {
 /// A command as the person can type it, for example `penstock trace 5`.
 pub(crate) fn command(arguments: &str) -> String {
     format!("{} {arguments}", program())
+}
+
+/// The option that names who acts, where the environment does not: for changes of dead letters.
+pub(crate) fn actor() -> &'static str {
+    actor_words(has_user())
+}
+
+fn actor_words(has_user: bool) -> &'static str {
+    if has_user { "" } else { " --actor NAME" }
 }
 
 fn words(is_run_by_cargo: bool) -> &'static str {
@@ -32,6 +43,14 @@ fn is_run_by_cargo() -> bool {
     std::env::var(CARGO).is_ok()
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tells only what a printed command lacks"
+)]
+fn has_user() -> bool {
+    std::env::var(USER).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,5 +59,6 @@ mod tests {
     fn a_command_can_be_typed_as_it_is_printed() {
         assert_eq!([true, false].map(words), ["cargo run --", "penstock"]);
         assert_eq!(command("trace 5"), format!("{} trace 5", program()));
+        assert_eq!([true, false].map(actor_words), ["", " --actor NAME"]);
     }
 }

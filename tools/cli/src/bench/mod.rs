@@ -13,6 +13,7 @@ use penstock_local::{SimulatedTelegram, Stack, StackOptions, Telegram};
 use telegram_sim::Limits;
 use tokio::time::Instant;
 
+use crate::cli::EXIT_CODES;
 use crate::failure::{Ended, Failure};
 use crate::feed::wait_until_idle;
 use crate::figures;
@@ -60,6 +61,7 @@ pub(crate) struct BenchArgs {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Count the calls of AWS and the units of the table that one update costs, alone and in full batches
+    #[command(after_help = EXIT_CODES)]
     Calls(calls::CallsArgs),
 }
 

@@ -12,8 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::place::PlaceArgs;
-use super::{Account, failed};
-use crate::called;
+use super::{Account, failed, redrive_command};
 use crate::failure::{Ended, Failure};
 use crate::print;
 use crate::trace::Subject;
@@ -92,8 +91,7 @@ pub(super) async fn run(args: &EditArgs) -> Result<Ended, Failure> {
     let verb = if told.written { "edited" } else { "would be edited" };
     print::data(&format!("{key}  {verb}, {} changes", told.changes.len()));
     if told.written {
-        let redrive = format!("dead redrive {key} --reason TEXT");
-        print::note(&format!("next: {}", called::command(&redrive)));
+        print::note(&format!("next: {}", redrive_command(&key, &args.place)));
     }
     Ok(Ended::Well)
 }

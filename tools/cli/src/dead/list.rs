@@ -128,13 +128,13 @@ pub(super) async fn run(args: &ListArgs) -> Result<Ended, Failure> {
     if args.json {
         print::json(&listing);
     } else {
-        listing.tell();
+        listing.tell(&args.place.words());
     }
     Ok(Ended::Well)
 }
 
 impl Listing {
-    fn tell(&self) {
+    fn tell(&self, place: &str) {
         if !self.letters.is_empty() {
             let rows: Vec<_> = self.letters.iter().map(Row::cells).collect();
             lines(HEADING, &rows).iter().for_each(|line| print::data(line));
@@ -143,7 +143,7 @@ impl Listing {
         if let Some(first) = self.letters.first() {
             print::note(&format!(
                 "next: {}",
-                called::command(&format!("dead show {}", first.key))
+                called::command(&format!("dead show {}{place}", first.key))
             ));
         }
     }

@@ -11,7 +11,10 @@ mod select;
 mod show;
 
 use clap::{Args, Subcommand};
+use penstock_domain::ids::LedgerKey;
 
+use self::place::PlaceArgs;
+use crate::called;
 use crate::cli::EXIT_CODES;
 use crate::failure::{Ended, Failure};
 
@@ -42,7 +45,7 @@ pub(super) struct Account {
     #[arg(long, value_name = "TEXT")]
     reason: String,
     /// Who does it: where the environment has no USER (cron, containers), it must be given
-    #[arg(long, value_name = "NAME", env = "USER", hide_env_values = true)]
+    #[arg(long, value_name = "NAME", env = called::USER, hide_env_values = true)]
     actor: String,
     /// Say what would be done, and do nothing
     #[arg(long)]
@@ -64,6 +67,15 @@ pub(crate) async fn run(command: &Dead) -> Result<Ended, Failure> {
         Dead::Redrive(args) => Box::pin(redrive::run(args)).await,
         Dead::Discard(args) => Box::pin(discard::run(args)).await,
     }
+}
+
+/// The command that sends a letter through again, for a person to type.
+fn redrive_command(key: &LedgerKey, place: &PlaceArgs) -> String {
+    let actor = called::actor();
+    called::command(&format!(
+        "dead redrive {key} --reason TEXT{actor}{}",
+        place.words()
+    ))
 }
 
 /// How the failure of a repair of one letter ends a command.

@@ -1,6 +1,6 @@
 //! Where the letters are: in the running stack, or in a deployed one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -48,6 +48,15 @@ pub(super) struct Place {
 }
 
 impl PlaceArgs {
+    /// The options that name the same place, for a command that is printed.
+    pub(super) fn words(&self) -> String {
+        match &self.table {
+            Some(table) => format!(" --table {table}"),
+            None if self.state_dir == Path::new(DEFAULT_STATE_DIR) => String::new(),
+            None => format!(" --state-dir {}", self.state_dir.display()),
+        }
+    }
+
     pub(super) async fn find(&self) -> Result<Place, Failure> {
         let retention = Retention {
             dedup_window: DAY * self.dedup_window_days,

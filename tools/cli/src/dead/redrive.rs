@@ -3,13 +3,14 @@
 use clap::Args;
 use penstock_domain::ids::LedgerKey;
 use penstock_domain::repair::{Act, Redrive};
-use penstock_ports::Letter;
+use penstock_ports::{Letter, Repairs as _};
 use penstock_repair::{Bulk, Redriven, RepairError, carry_out, oldest_first, plan, redrive_all};
 use serde::Serialize;
 
 use super::place::{Place, PlaceArgs};
 use super::select::{SelectArgs, Selected};
 use super::{Account, failed};
+use crate::called;
 use crate::failure::{Ended, Failure};
 use crate::print;
 
@@ -115,9 +116,18 @@ pub(super) async fn run(args: &RedriveArgs) -> Result<Ended, Failure> {
         Selected::Keys(keys) if keys.len() == 1 => {
             let told = one(args, &place, &keys[0], &act).await.map_err(failed)?;
             told.tell(args.json);
+            if !args.account.dry_run {
+                let trace = format!("trace {}{}", keys[0], args.place.words());
+                print::note(&format!("next: {}", called::command(&trace)));
+            }
             return Ok(Ended::Well);
         }
-        Selected::Keys(keys) => many(args, &place, by_keys(&place, &keys).await?, &act).await?,
+        Selected::Keys(keys) => {
+            let (letters, mut told) = by_keys(&place, &keys).await?;
+            told.iter().for_each(|told| told.tell(args.json));
+            told.extend(many(args, &place, letters, &act).await?);
+            told
+        }
         Selected::Letters(letters) => many(args, &place, letters, &act).await?,
     };
     let (count, well) = (told.len(), told.iter().filter(|told| told.is_well()).count());
@@ -145,16 +155,17 @@ async fn one(args: &RedriveArgs, place: &Place, key: &LedgerKey, act: &Act) -> R
     Ok(Told::made(key, redriven))
 }
 
-/// The letters of these keys, so that they can be put in their order.
-async fn by_keys(place: &Place, keys: &[LedgerKey]) -> Result<Vec<Letter>, Failure> {
-    use penstock_ports::Repairs as _;
-    let mut letters = Vec::new();
+/// The letters of these keys, so that they can be put in their order; and what is told of keys that have none.
+async fn by_keys(place: &Place, keys: &[LedgerKey]) -> Result<(Vec<Letter>, Vec<Told>), Failure> {
+    let (mut letters, mut missing) = (Vec::new(), Vec::new());
     for key in keys {
         let found = place.ledger.letter(key).await;
-        let found = found.map_err(|error| Failure::Broken(error.into()))?;
-        letters.push(found.ok_or_else(|| failed(RepairError::NotFound(key.clone())))?);
+        match found.map_err(|error| Failure::Broken(error.into()))? {
+            Some(letter) => letters.push(letter),
+            None => missing.push(Told::failed(key, &RepairError::NotFound(key.clone()))),
+        }
     }
-    Ok(letters)
+    Ok((letters, missing))
 }
 
 async fn many(

@@ -10,9 +10,8 @@ use penstock_ports::{AuditRow, Letter, Repairs as _};
 use penstock_repair::{RepairError, cure};
 use serde::Serialize;
 
-use super::failed;
 use super::place::PlaceArgs;
-use crate::called;
+use super::{failed, redrive_command};
 use crate::failure::{Ended, Failure};
 use crate::print;
 use crate::trace::{Subject, utc};
@@ -102,6 +101,9 @@ pub(super) async fn run(args: &ShowArgs) -> Result<Ended, Failure> {
         print::json(&story);
     } else {
         story.lines().iter().for_each(|line| print::data(line));
+        if story.is_for_redrive() {
+            print::note(&format!("next: {}", redrive_command(&key, &args.place)));
+        }
     }
     Ok(Ended::Well)
 }
@@ -216,11 +218,12 @@ impl Story {
             utc(self.expires_at_s.saturating_mul(1_000))
         ));
         told.push(format!("cure: {}", self.cure));
-        if self.state == State::Dead.name() && self.cure.contains("redrive") {
-            let redrive = format!("dead redrive {} --reason TEXT", self.key);
-            told.push(format!("next: {}", called::command(&redrive)));
-        }
         told
+    }
+
+    /// Whether sending it through again may help.
+    fn is_for_redrive(&self) -> bool {
+        self.state == State::Dead.name() && self.cure.contains("redrive")
     }
 }
 

@@ -124,9 +124,13 @@ fn letters_are_listed_shown_edited_redriven_and_discarded() {
     let shown = dead(state, &["show", "2"]);
     assert_eq!(code(&shown), 0, "{}", told(&shown));
     let story = text(&shown.stdout);
+    assert!(story.contains("cure: ") && !story.contains("private"), "{story}");
+    // The next command names the place that this one was given.
+    let next = text(&shown.stderr);
     assert!(
-        story.contains("cure: ") && story.contains("dead redrive 424242:2") && !story.contains("private"),
-        "{story}"
+        next.contains("dead redrive 424242:2 --reason TEXT")
+            && next.contains(&format!("--state-dir {state}")),
+        "{next}"
     );
     assert_eq!(
         text(&dead(state, &["show", "2", "--raw"]).stdout),
@@ -143,6 +147,14 @@ fn letters_are_listed_shown_edited_redriven_and_discarded() {
         told(&refused)
     );
     assert_eq!(code(&change(state, &["redrive", "2", "--code", "x"])), 2);
+    // A key that is nobody's holds up no other.
+    let partly = change(state, &["redrive", "99", "2", "--dry-run"]);
+    assert_eq!(code(&partly), 1, "{}", told(&partly));
+    let partly = text(&partly.stdout);
+    assert!(
+        partly.contains("424242:99  failed") && partly.contains("424242:2  would redrive"),
+        "{partly}"
+    );
     // A misspelt filter is no success.
     assert_eq!(code(&change(state, &["redrive", "--code", "x"])), 3);
     let unaccounted = dead(state, &["redrive", "2", "--actor", " ", "--reason", "x"]);
