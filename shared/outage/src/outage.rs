@@ -270,11 +270,12 @@ impl<B: Breakers> Outage<B> {
                 stored
             }
         };
+        // Asked before the first write, which counts as a flush: one that lost its race is made again.
+        let is_due = door.is_flush_due(FLUSH_EVERY, now);
         for _ in 0..TRIES {
             let decision = decide(&stored);
             let is_usual = matches!(stored.breaker, Breaker::Closed { .. });
-            let is_flushed = is_usual && door.is_flush_due(FLUSH_EVERY, now);
-            if decision.next == stored.breaker && !is_flushed {
+            if decision.next == stored.breaker && !(is_usual && is_due) {
                 return Ok(Some(decision));
             }
             match self.write(bot, door, &stored, &decision.next, now).await? {
