@@ -414,7 +414,9 @@ fn in_a_ramp_and_an_hour_after_it_bad_gateways_shut_nothing_while_others_are_ans
 fn a_step_goes_on_while_others_are_answered_and_begins_again_when_none_is() {
     let step_at = |breaker: &Breaker| match breaker {
         Breaker::Ramp { step_at, .. } => *step_at,
-        shut => panic!("{shut:?}"),
+        shut @ (Breaker::Closed { .. } | Breaker::Open { .. } | Breaker::HalfOpen { .. }) => {
+            panic!("{shut:?}")
+        }
     };
     let among_others = run(ramp(25, 0), &[(20, Event::Answered), fails_after(21, None, 1)]).next;
     assert_eq!(step_at(&among_others), at(0));
