@@ -146,3 +146,18 @@ async fn an_item_that_its_gate_made_is_a_closed_breaker_of_this_release() {
     );
     change(&table, 0, &Breaker::default()).await;
 }
+
+#[tokio::test]
+async fn a_place_at_the_gate_leaves_the_version_of_a_newer_release() {
+    let table = embedded_table().await;
+    change(&table, 0, &Breaker::default()).await;
+    let mut item = table.get(PK.to_owned(), "BREAKER").await.unwrap();
+    item.insert("v".to_owned(), AttributeValue::N("2".to_owned()));
+    table.put(item).await;
+    let gate = Rate::from_stored(1).gate(Percent::FIRST);
+    for _ in 0..2 {
+        table.ledger.reserve(BOT, gate, 1, NOW).await.unwrap();
+    }
+    let item = table.get(PK.to_owned(), "BREAKER").await.unwrap();
+    assert_eq!(item["v"], AttributeValue::N("2".to_owned()));
+}
