@@ -101,11 +101,10 @@ impl Breakers for Ledger {
     }
 
     async fn change(&self, bot: BotId, change: &BreakerChange, now: Timestamp) -> Result<Changed, PortError> {
+        const OPERATION: &str = "ledger.change_breaker";
         let write = change_of(self.breaker_row(bot, now), change);
         point("ledger.change_breaker.before");
-        let written = self
-            .write("ledger.change_breaker", write, ReturnValue::None)
-            .await?;
+        let written = self.write(OPERATION, write, ReturnValue::None).await?;
         point("ledger.change_breaker.after");
         let found = match written {
             Written::Applied(_) => return Ok(Changed::Done),
