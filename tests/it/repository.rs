@@ -76,6 +76,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("penstock-ports", &["penstock-domain"]),
     ("penstock-bot", &["penstock-domain"]),
     ("penstock-batch", &["penstock-ports"]),
+    ("penstock-outage", &["penstock-domain", "penstock-ports"]),
     (
         "penstock-aws",
         &["penstock-domain", "penstock-formats", "penstock-ports"],
@@ -106,6 +107,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "penstock-bot",
             "penstock-domain",
             "penstock-formats",
+            "penstock-outage",
             "penstock-ports",
         ],
     ),
