@@ -1,5 +1,6 @@
 //! What the functions need of the world, as narrow traits in the words of the domain. No SDK type, no I/O, no policy.
 
+mod backend;
 mod botapi;
 mod clock;
 mod error;
@@ -9,6 +10,7 @@ mod queue;
 mod repairs;
 mod secrets;
 
+pub use backend::{Backend, BackendError, Excerpt, Forward, NotRun, Silence, Unreached};
 pub use botapi::{ApiError, ApiReply, BotApi, Meaning};
 pub use clock::{Clock, Draw};
 pub use error::PortError;
