@@ -82,6 +82,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["penstock-domain", "penstock-formats", "penstock-ports"],
     ),
     ("penstock-telegram", &["penstock-domain", "penstock-ports"]),
+    ("penstock-backend", &["penstock-domain", "penstock-ports"]),
     (
         "penstock-repair",
         &["penstock-domain", "penstock-formats", "penstock-ports"],

@@ -1,5 +1,6 @@
 //! What the functions need of the world, as narrow traits in the words of the domain. No SDK type, no I/O, no policy.
 
+mod backend;
 mod botapi;
 mod breakers;
 mod clock;
@@ -10,6 +11,7 @@ mod queue;
 mod repairs;
 mod secrets;
 
+pub use backend::{Backend, BackendError, Excerpt, Forward, NotRun, Silence, Unreached};
 pub use botapi::{ApiError, ApiReply, BotApi, Meaning};
 pub use breakers::{BreakerChange, Breakers, Changed, HELD_BACK_EVERY, StoredBreaker};
 pub use clock::{Clock, Draw};
