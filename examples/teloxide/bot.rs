@@ -18,9 +18,13 @@ enum Command {
 
 fn handlers() -> UpdateHandler<RequestError> {
     let command = dptree::entry().filter_command::<Command>().endpoint(start);
-    let messages = Update::filter_message().branch(command).branch(Message::filter_text().endpoint(echo));
+    let messages = Update::filter_message()
+        .branch(command)
+        .branch(Message::filter_text().endpoint(echo));
     let is_press = |query: CallbackQuery| query.data.as_deref() == Some("press");
-    dptree::entry().branch(messages).branch(Update::filter_callback_query().filter(is_press).endpoint(press))
+    dptree::entry()
+        .branch(messages)
+        .branch(Update::filter_callback_query().filter(is_press).endpoint(press))
 }
 
 async fn start(bot: Bot, message: Message) -> ResponseResult<()> {
@@ -30,11 +34,15 @@ async fn start(bot: Bot, message: Message) -> ResponseResult<()> {
 }
 
 async fn echo(bot: Bot, message: Message, text: String) -> ResponseResult<()> {
-    bot.send_message(message.chat.id, format!("You said: {text}")).await.map(drop)
+    bot.send_message(message.chat.id, format!("You said: {text}"))
+        .await
+        .map(drop)
 }
 
 async fn press(bot: Bot, query: CallbackQuery) -> ResponseResult<()> {
-    bot.answer_callback_query(query.id.clone()).text("Thank you").await?;
+    bot.answer_callback_query(query.id.clone())
+        .text("Thank you")
+        .await?;
     if let Some(message) = query.message {
         bot.send_message(message.chat().id, "You pressed.").await?;
     }
@@ -50,11 +58,17 @@ struct App {
 
 /// Runs the handlers and waits for them. `webhooks::axum` would put the update into a channel and answer at once.
 async fn webhook(State(app): State<Arc<App>>, headers: HeaderMap, Json(update): Json<Update>) -> StatusCode {
-    let given = headers.get("x-telegram-bot-api-secret-token").map_or(&b""[..], |value| value.as_bytes());
+    let given = headers
+        .get("x-telegram-bot-api-secret-token")
+        .map_or(&b""[..], |value| value.as_bytes());
     if !bool::from(given.ct_eq(app.secret.as_bytes())) && !app.secret.is_empty() {
         return StatusCode::UNAUTHORIZED;
     }
-    match app.handlers.dispatch(deps![update, app.bot.clone(), app.me.clone()]).await {
+    match app
+        .handlers
+        .dispatch(deps![update, app.bot.clone(), app.me.clone()])
+        .await
+    {
         ControlFlow::Break(Err(error)) => {
             eprintln!("an update failed: {error}");
             StatusCode::INTERNAL_SERVER_ERROR
@@ -66,9 +80,19 @@ async fn webhook(State(app): State<Arc<App>>, headers: HeaderMap, Json(update): 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let or = |name, default: &str| env::var(name).unwrap_or_else(|_| default.to_owned());
-    let bot = Bot::new(env::var("BOT_TOKEN")?).set_api_url(or("BOT_API_ROOT", "https://api.telegram.org").parse()?);
+    let bot =
+        Bot::new(env::var("BOT_TOKEN")?).set_api_url(or("BOT_API_ROOT", "https://api.telegram.org").parse()?);
     let me = bot.get_me().await?;
-    let app = App { bot, me, secret: or("WEBHOOK_SECRET", ""), handlers: handlers() };
+    let app = App {
+        bot,
+        me,
+        secret: or("WEBHOOK_SECRET", ""),
+        handlers: handlers(),
+    };
     let server = tokio::net::TcpListener::bind(("127.0.0.1", or("PORT", "3000").parse()?)).await?;
-    Ok(axum::serve(server, Router::new().route("/", post(webhook)).with_state(Arc::new(app))).await?)
+    Ok(axum::serve(
+        server,
+        Router::new().route("/", post(webhook)).with_state(Arc::new(app)),
+    )
+    .await?)
 }
