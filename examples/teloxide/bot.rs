@@ -13,7 +13,7 @@ use teloxide::{RequestError, dptree::deps};
 #[derive(BotCommands, Clone)]
 #[command(rename_rule = "lowercase")]
 enum Command {
-    Start(String),
+    Start,
 }
 
 fn handlers() -> UpdateHandler<RequestError> {
