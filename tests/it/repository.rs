@@ -104,6 +104,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "processor",
         &[
             "penstock-aws",
+            "penstock-backend",
             "penstock-batch",
             "penstock-bot",
             "penstock-domain",
