@@ -122,7 +122,8 @@ async fn all(plans: Vec<Plan>, args: &CrashMatrixArgs) -> Result<Vec<Row>, Failu
     Ok(rows)
 }
 
-/// One plan on a stack of its own. What keeps a stack from coming to rest is a trouble of the run, not of the drill.
+/// One plan on a stack of its own. What keeps a stack from coming to rest, a machine that is too busy as a rule, is a
+/// trouble of the run, not of the drill.
 async fn one(plan: &Plan, scale: f64, crashes: u32, limit: Duration) -> Result<Row, anyhow::Error> {
     let begun = Instant::now();
     let mut rig = Rig::start(plan, scale, limit).await?;
@@ -131,10 +132,11 @@ async fn one(plan: &Plan, scale: f64, crashes: u32, limit: Duration) -> Result<R
         nth: plan.nth,
         ..Row::default()
     };
-    if let Err(error) = crash(plan, crashes, &mut rig, &mut row).await {
-        row.troubles.push(format!("{error:#}"));
+    match crash(plan, crashes, &mut rig, &mut row).await {
+        Ok(()) => row.add(rig.judge().await?),
+        // What has not come to its end is not lost: it still waits.
+        Err(error) => row.troubles.push(format!("{error:#}; not judged")),
     }
-    row.add(rig.judge().await?);
     rig.stop().await;
     row.took(begun.elapsed());
     Ok(row)
