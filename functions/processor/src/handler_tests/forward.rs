@@ -10,21 +10,25 @@ use penstock_ports::{Backend, BackendError, Excerpt, Forward, Silence, Unreached
 use super::*;
 use crate::logic::{Backends, Forwarding, NoBackend};
 
+type Answer = Result<Option<Call>, BackendError>;
+/// Key, body, attempt and fence.
+type Given = (String, String, u32, u64);
+
 /// What a backend was given, and what it answers next; without a script it answers well.
 #[derive(Debug, Clone, Default)]
 struct Scripted {
-    answers: Arc<Mutex<VecDeque<Result<Option<Call>, BackendError>>>>,
-    given: Arc<Mutex<Vec<(String, String, u32, u64)>>>,
+    answers: Arc<Mutex<VecDeque<Answer>>>,
+    given: Arc<Mutex<Vec<Given>>>,
     is_away: Arc<Mutex<bool>>,
     heads: Arc<Mutex<u32>>,
 }
 
 impl Scripted {
-    fn answers(&self, answer: Result<Option<Call>, BackendError>) {
+    fn answers(&self, answer: Answer) {
         self.answers.lock().unwrap().push_back(answer);
     }
 
-    fn given(&self) -> Vec<(String, String, u32, u64)> {
+    fn given(&self) -> Vec<Given> {
         self.given.lock().unwrap().clone()
     }
 

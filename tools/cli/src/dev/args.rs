@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use penstock_domain::secret::{BotToken, WebhookSecret};
 use penstock_local::bridge::BridgeOptions;
@@ -138,7 +138,8 @@ impl DevArgs {
         };
         let secret = self.forward_secret.clone().filter(|secret| !secret.is_empty());
         let secret = secret.map(WebhookSecret::new);
-        penstock_backend::Target::parse(url, secret.clone(), None).context("--forward")?;
+        penstock_backend::Target::parse(url, secret.clone(), None)
+            .map_err(|error| anyhow!("--forward: {error}"))?;
         Ok(Some(ForwardOptions {
             url: url.clone(),
             secret,
