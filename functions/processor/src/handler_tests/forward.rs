@@ -21,6 +21,7 @@ struct Scripted {
     given: Arc<Mutex<Vec<Given>>>,
     is_away: Arc<Mutex<bool>>,
     heads: Arc<Mutex<u32>>,
+    is_unfit: Arc<Mutex<bool>>,
 }
 
 impl Scripted {
@@ -69,6 +70,9 @@ impl Backends for Scripted {
     type Backend = Self;
 
     async fn of(&self, _bot: BotId) -> Result<Self, NoBackend> {
+        if *self.is_unfit.lock().unwrap() {
+            return Err(NoBackend::Unfit("it is no URL".to_owned()));
+        }
         Ok(self.clone())
     }
 }
@@ -273,4 +277,23 @@ async fn a_silence_burns_an_attempt_and_does_not_open_the_breaker() {
     }
     assert!(deliver(&world, &[record(9, 9)]).await.is_empty());
     assert!(matches!(world.inbox.breaker_of(BOT).0, Breaker::Closed { .. }));
+}
+
+#[tokio::test]
+async fn a_backend_that_is_none_burns_no_attempt_and_is_asked_for_less_and_less_often() {
+    let (world, backend) = forwards();
+    *backend.is_unfit.lock().unwrap() = true;
+    let mut waiting = record(1, 5);
+    let mut waits = Vec::new();
+    for _ in 0..9 {
+        let wait = deliver(&world, std::slice::from_ref(&waiting)).await[0].1;
+        assert_eq!(state(&world, 1), (State::Deferred, 0));
+        world.clock.advance(wait);
+        waits.push(wait.as_secs());
+        waiting = again(&waiting);
+    }
+    assert_eq!(waits, [5, 10, 20, 40, 80, 160, 320, 600, 600]);
+    *backend.is_unfit.lock().unwrap() = false;
+    deliver_until_done(&world, &waiting).await;
+    assert_eq!(state(&world, 1), (State::Done, 1));
 }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use penstock_batch::Verdict;
-use penstock_domain::breaker::FIRST_WAIT;
 use penstock_domain::expiry::handling_life;
 use penstock_domain::failure::{Disposition, Failure};
 use penstock_domain::retry::{GiveUp, MAX_UNCLASSIFIED, RetryDecision, RetryPolicy};
@@ -25,7 +24,8 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw> Deliv
         let decision = policy.decide_until(run.attempt(), failed.disposition, draw, now, until);
         let failure = |code: &str, message: &str| self.failure(code, message, failed.disposition, run);
         if failed.is_given_back && !matches!(decision, RetryDecision::GiveUp(GiveUp::Expired)) {
-            let next_at = now + FIRST_WAIT;
+            // Longer each time: what is never mended must not use up its receives within hours.
+            let next_at = now + self.growing_wait();
             let failure = failure(&failed.code, &failed.message);
             return self.settle(run, Settled::Defer { next_at, failure }).await;
         }
