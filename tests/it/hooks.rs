@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use penstock_aws::hooks::{POINTS, REPAIR_POINTS};
+use penstock_aws::hooks::{BACKEND_POINTS, POINTS, REPAIR_POINTS};
 
 use crate::repository::root;
 
@@ -87,6 +87,7 @@ fn every_call_lies_between_its_two_failpoints_and_the_list_names_them_all() {
     }
     let listed: BTreeSet<String> = POINTS
         .iter()
+        .chain(BACKEND_POINTS)
         .chain(REPAIR_POINTS)
         .map(|point| (*point).to_owned())
         .collect();

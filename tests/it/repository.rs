@@ -76,11 +76,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("penstock-ports", &["penstock-domain"]),
     ("penstock-bot", &["penstock-domain"]),
     ("penstock-batch", &["penstock-ports"]),
+    ("penstock-outage", &["penstock-domain", "penstock-ports"]),
     (
         "penstock-aws",
         &["penstock-domain", "penstock-formats", "penstock-ports"],
     ),
     ("penstock-telegram", &["penstock-domain", "penstock-ports"]),
+    ("penstock-backend", &["penstock-domain", "penstock-ports"]),
     (
         "penstock-repair",
         &["penstock-domain", "penstock-formats", "penstock-ports"],
@@ -102,10 +104,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "processor",
         &[
             "penstock-aws",
+            "penstock-backend",
             "penstock-batch",
             "penstock-bot",
             "penstock-domain",
             "penstock-formats",
+            "penstock-outage",
             "penstock-ports",
         ],
     ),

@@ -32,6 +32,7 @@ fn secret(webhook_secret: Option<&str>, instant_ack: InstantAck) -> BotSecret {
         webhook_secret: webhook_secret.map(|secret| WebhookSecret::new(secret.to_owned())),
         path_key: Some(PathKey::new(PATH_KEY.to_owned())),
         instant_ack,
+        backend: penstock_domain::secret::BackendSecret::default(),
     }
 }
 

@@ -23,6 +23,20 @@ impl Config {
     }
 }
 
+/// Where Updates are handed to instead of a bot inside this function: `BACKEND_URL`, or the function of
+/// `BACKEND_FUNCTION_ARN`; none if both are empty. The function wins where both are given.
+pub(crate) fn backend(lookup: &Lookup<'_>) -> Option<String> {
+    let given = |name| lookup(name).filter(|value| !value.is_empty());
+    given("BACKEND_FUNCTION_ARN").or_else(|| given("BACKEND_URL"))
+}
+
+/// What the names of bot secrets begin with, `BOT_SECRET_PREFIX`: where there is a backend.
+pub(crate) fn bot_secret_prefix(lookup: &Lookup<'_>) -> Result<String, ConfigError> {
+    let mut settings = Settings::new(lookup);
+    let prefix = settings.text("BOT_SECRET_PREFIX", "what the names of bot secrets begin with");
+    settings.finish(prefix)
+}
+
 /// The numeric ids of the example bot's admins, `EXAMPLE_ADMINS`: separated by commas, none if it is empty.
 pub(crate) fn example_admins(lookup: &Lookup<'_>) -> Result<Vec<i64>, ConfigError> {
     let mut settings = Settings::new(lookup);

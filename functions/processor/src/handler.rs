@@ -2,7 +2,6 @@
 
 use aws_lambda_events::event::sqs::SqsBatchResponse;
 use penstock_batch::{Alone, Record, Time, Verdict, answer, growing_wait, run};
-use penstock_bot::Bot;
 use penstock_domain::failure::{Disposition, Failure};
 use penstock_domain::ids::{BotId, LedgerKey};
 use penstock_formats::ReadError;
@@ -10,6 +9,7 @@ use penstock_formats::envelope::Envelope;
 use penstock_ports::{Clock, Deliveries, Draw, Filed, Inbox, PortError, QueueSender, Subject};
 
 use crate::cache::StateCache;
+use crate::logic::Logic;
 use crate::update::Delivery;
 
 /// What the processor works with.
@@ -20,7 +20,7 @@ pub struct Deps<I, U, O, B, C, D> {
     pub updates: U,
     /// The outbound queue.
     pub outbound: O,
-    /// The bot.
+    /// What handles Updates.
     pub bot: B,
     /// The clock.
     pub clock: C,
@@ -40,7 +40,7 @@ where
     I: Inbox,
     U: Deliveries,
     O: QueueSender,
-    B: Bot,
+    B: Logic,
     C: Clock,
     D: Draw,
 {
@@ -50,7 +50,7 @@ where
 
 struct Records<'a, I, U, O, B, C, D>(&'a Deps<I, U, O, B, C, D>);
 
-impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> penstock_batch::Handler
+impl<I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw> penstock_batch::Handler
     for Records<'_, I, U, O, B, C, D>
 {
     async fn handle(&self, record: &Record, alone: &Alone) -> Verdict {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use penstock_batch::{Record, Time};
-use penstock_bot::Bot;
 use penstock_domain::ids::{BotId, LedgerKey, UpdateDigest, UpdateId, trace_id};
 use penstock_domain::kind::UpdateKind;
 use penstock_domain::ledger::{ClaimRequest, Owner, State};
@@ -18,6 +17,7 @@ use serde_json::json;
 
 use crate::StateCache;
 use crate::handler::{Deps, handle};
+use crate::logic::Logic;
 
 #[path = "handler_tests/scripted.rs"]
 mod scripted;
@@ -26,6 +26,8 @@ mod scripted;
 mod claims;
 #[path = "handler_tests/failures.rs"]
 mod failures;
+#[path = "handler_tests/forward.rs"]
+mod forward;
 #[path = "handler_tests/outcomes.rs"]
 mod outcomes;
 #[path = "handler_tests/queue.rs"]
@@ -67,7 +69,7 @@ const PLENTY: Left = Left(Duration::from_secs(20));
 
 type Processor<I, B> = Deps<I, FakeQueue, FakeQueue, B, ManualClock, FixedDraw>;
 
-fn processor<I: Inbox, B: Bot>(inbox: I, bot: B) -> Processor<I, B> {
+fn processor<I: Inbox, B: Logic>(inbox: I, bot: B) -> Processor<I, B> {
     Deps {
         inbox,
         updates: FakeQueue::default(),
@@ -135,7 +137,7 @@ fn row(world: &World, update: i64) -> Row {
 /// What was answered for a batch: the records that come back, with the wait of each.
 type Back = Vec<(String, Duration)>;
 
-async fn deliver_in<I: Inbox, B: Bot>(world: &Processor<I, B>, records: &[Record], time: &Left) -> Back {
+async fn deliver_in<I: Inbox, B: Logic>(world: &Processor<I, B>, records: &[Record], time: &Left) -> Back {
     let before = world.updates.hidden().len();
     let response = handle(world, records, time).await;
     let failed: Vec<_> = response
@@ -157,7 +159,7 @@ async fn deliver_in<I: Inbox, B: Bot>(world: &Processor<I, B>, records: &[Record
         .collect()
 }
 
-async fn deliver<I: Inbox, B: Bot>(world: &Processor<I, B>, records: &[Record]) -> Back {
+async fn deliver<I: Inbox, B: Logic>(world: &Processor<I, B>, records: &[Record]) -> Back {
     deliver_in(world, records, &PLENTY).await
 }
 
@@ -171,7 +173,7 @@ fn back(records: &[(&str, u64)]) -> Back {
 const NONE: &[(&str, u64)] = &[];
 
 /// Delivers one record until it is acknowledged, each time when its visibility ends; how often that took.
-async fn deliver_until_done<I: Inbox, B: Bot>(world: &Processor<I, B>, first: &Record) -> u32 {
+async fn deliver_until_done<I: Inbox, B: Logic>(world: &Processor<I, B>, first: &Record) -> u32 {
     let mut record = first.clone();
     for deliveries in 1..=30 {
         match deliver(world, std::slice::from_ref(&record)).await.first() {

@@ -1,5 +1,6 @@
 //! Running the bot's handler: a panic or a hang is a failed try, like an error.
 
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt as _;
@@ -11,26 +12,32 @@ use penstock_ports::Clock;
 
 use crate::limits::HANDLER_LIMIT;
 
-/// A failed try of the bot's handler.
+/// A failed try.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RunFailure {
-    pub(crate) code: &'static str,
-    pub(crate) message: String,
-    pub(crate) disposition: Disposition,
+pub struct RunFailure {
+    /// Stable, short.
+    pub code: Cow<'static, str>,
+    /// For people, without texts or names.
+    pub message: String,
+    /// Its class.
+    pub disposition: Disposition,
     /// Tries in all, where it is fewer than the policy's.
-    pub(crate) max_attempts: Option<u32>,
+    pub max_attempts: Option<u32>,
+    /// Whether it burns no attempt.
+    pub is_given_back: bool,
 }
 
 /// A panic that was just caught on this thread. Its own message may hold a person's text, so only its place is kept.
 fn panicked() -> RunFailure {
     RunFailure {
-        code: "handler_panicked",
+        code: "handler_panicked".into(),
         message: match penstock_aws::last_panic_place() {
             Some(place) => format!("the handler panicked at {place}"),
             None => "the handler panicked; see the function's log for where".to_owned(),
         },
         disposition: Disposition::Transient,
         max_attempts: Some(MAX_UNCLASSIFIED),
+        is_given_back: false,
     }
 }
 
@@ -38,10 +45,11 @@ impl RunFailure {
     /// One that no further try would cure.
     pub(crate) fn permanent(code: &'static str, message: String) -> Self {
         Self {
-            code,
+            code: code.into(),
             message,
             disposition: Disposition::Permanent,
             max_attempts: None,
+            is_given_back: false,
         }
     }
 }
@@ -79,11 +87,12 @@ pub(crate) async fn run_bot<B: Bot, C: Clock>(
     let limit = clock.real(HANDLER_LIMIT);
     // Inside a future of ours, so that a handler that panics before it gives one back is caught too.
     let run = AssertUnwindSafe(async { bot.handle(context, incoming).await }).catch_unwind();
-    let failure = |code, message: String, disposition, max_attempts| RunFailure {
-        code,
+    let failure = |code: &'static str, message: String, disposition, max_attempts| RunFailure {
+        code: code.into(),
         message,
         disposition,
         max_attempts,
+        is_given_back: false,
     };
     match tokio::time::timeout(limit, run).await {
         Err(_) => Err(failure(

@@ -12,17 +12,18 @@ mod settle;
 use std::time::Duration;
 
 use penstock_batch::{Alone, Record, Verdict};
-use penstock_bot::Bot;
 use penstock_domain::ids::MessageGroupId;
 use penstock_domain::ledger::{ClaimRequest, Owner};
 use penstock_domain::time::Timestamp;
 use penstock_formats::envelope::Envelope;
 use penstock_formats::outbound::Origin;
+use penstock_outage::Turn;
 use penstock_ports::{Clock, Deliveries, Draw, Inbox, QueueSender, RunAs, Subject};
 
 use crate::dispatch::dispatch_intended;
 use crate::handler::{Deps, store_away};
 use crate::limits::LEASE;
+use crate::logic::Logic;
 use claim::Claimed;
 
 /// Wait after a lost lease: whoever has it is settling.
@@ -40,7 +41,9 @@ pub(crate) struct Delivery<'a, I, U, O, B, C, D> {
     subject: Subject,
 }
 
-impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Delivery<'a, I, U, O, B, C, D> {
+impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw>
+    Delivery<'a, I, U, O, B, C, D>
+{
     pub(crate) fn new(
         deps: &'a Deps<I, U, O, B, C, D>,
         record: &'a Record,
@@ -66,8 +69,27 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Del
 
     pub(crate) async fn handle(mut self, alone: &Alone) -> Verdict {
         let now = self.deps.clock.now();
+        match self
+            .deps
+            .bot
+            .entry(&self.subject, now, self.deps.draw.draw())
+            .await
+        {
+            Turn::Free => {}
+            // Its place in a ramp, at most a second away.
+            Turn::In(wait) => tokio::time::sleep(self.deps.clock.real(wait)).await,
+            Turn::Deferred(wait) => {
+                tracing::info!(
+                    trace_id = self.subject.trace_id,
+                    wait_ms = wait.as_millis(),
+                    "the backend is away: the update waits"
+                );
+                return Verdict::ComeBackIn(wait);
+            }
+        }
+        let now = self.deps.clock.now();
         let request = self.request(now);
-        if self.is_fresh() {
+        if self.is_fresh() && !self.deps.bot.always_claims() {
             return self.work(&RunAs::Unclaimed(request), now).await;
         }
         match self.claim(&request, alone).await {

@@ -65,6 +65,7 @@ fn secret(token: &str) -> BotSecret {
         webhook_secret: None,
         path_key: None,
         instant_ack: InstantAck::Off,
+        backend: penstock_domain::secret::BackendSecret::default(),
     }
 }
 

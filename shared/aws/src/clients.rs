@@ -36,6 +36,12 @@ impl Clients {
         Self { shared }
     }
 
+    /// The shared configuration, for clients of other services.
+    #[must_use]
+    pub fn sdk_config(&self) -> &aws_config::SdkConfig {
+        &self.shared
+    }
+
     /// A client of SQS.
     #[must_use]
     pub fn sqs(&self) -> aws_sdk_sqs::Client {

@@ -74,6 +74,14 @@ pub const REPAIR_POINTS: &[&str] = &[
     "ledger.settle_unknown.before",
 ];
 
+/// The failpoints of a breaker: passed only where Updates are tried at a backend of the bot's owner.
+pub const BACKEND_POINTS: &[&str] = &[
+    "ledger.change_breaker.after",
+    "ledger.change_breaker.before",
+    "ledger.held_back.after",
+    "ledger.held_back.before",
+];
+
 /// Passes the failpoint of that name, one of [`POINTS`].
 ///
 /// With the `hooks` feature and `PENSTOCK_FAILPOINTS="name=crash@3,..."` the process kills itself (SIGKILL, so that

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_sdk_secretsmanager::error::ProvideErrorMetadata as _;
 use penstock_domain::ids::BotId;
-use penstock_domain::secret::{BotSecret, BotToken, InstantAck, PathKey, WebhookSecret};
+use penstock_domain::secret::{BackendSecret, BotSecret, BotToken, InstantAck, PathKey, WebhookSecret};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{Clock, PortError, SecretSource};
 use serde::Deserialize;
@@ -28,6 +28,8 @@ struct Stored {
     path_key: Option<String>,
     #[serde(default)]
     instant_ack: StoredInstantAck,
+    backend_secret: Option<String>,
+    backend_ca: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -107,6 +109,13 @@ impl<C: Clock> CachedSecrets<C> {
                 StoredInstantAck::Off => InstantAck::Off,
                 StoredInstantAck::Callbacks => InstantAck::Callbacks,
                 StoredInstantAck::All => InstantAck::All,
+            },
+            backend: BackendSecret {
+                token: stored
+                    .backend_secret
+                    .filter(|s| !s.is_empty())
+                    .map(WebhookSecret::new),
+                authority: stored.backend_ca.filter(|s| !s.is_empty()),
             },
         }))
     }

@@ -9,34 +9,35 @@
 //!
 //! The probe is a HEAD request, never an Update: an Update that fails by itself would keep the door shut for all.
 
+mod evidence;
+mod meter;
 mod rate;
+mod wait;
 
 use std::time::Duration;
 
-pub use rate::{Percent, Rate};
+pub use evidence::{ANSWERED_LATELY, DOUBTED_FOR, Evidence, Sign, asks_first};
+pub use meter::{HOURS, Meter};
+pub use rate::{BURST, Percent, Rate};
+pub use wait::{
+    FIRST_DAY, FIRST_WAIT, LONGEST_RAMP_WAIT, LONGEST_WAIT, LONGEST_WAIT_LATER, deferral, ramp_wait,
+};
 
 use crate::gcra::Gcra;
-use crate::ids::{LedgerKey, MessageGroupId};
 use crate::ledger::{Owner, is_suspect_at};
 use crate::retry::Jitter;
 use crate::time::Timestamp;
+use wait::WAIT_SPREAD;
 
-/// First wait of an Update while the door is shut (design section 4: 5 s).
-pub const FIRST_WAIT: Duration = Duration::from_secs(5);
-/// Longest such wait on the first day (10 min): about 150 receives, far from the 1,000 after which SQS gives up.
-pub const LONGEST_WAIT: Duration = Duration::from_secs(600);
-/// Longest from the second day on (30 min): under 800 receives in the 14 days that SQS keeps a message.
-pub const LONGEST_WAIT_LATER: Duration = Duration::from_secs(1_800);
-/// When the second day begins for an Update.
-pub const FIRST_DAY: Duration = Duration::from_secs(86_400);
-/// Most jitter on a wait, as a part of it. It only adds: shorter waits would be more receives.
-const WAIT_SPREAD: f64 = 0.2;
 /// How long a step of the ramp has to go without a failure (design section 4: 30 s).
 pub const STEP: Duration = Duration::from_secs(30);
 /// Life of a probe's lease: longer than a HEAD may take.
 pub const PROBE_LEASE: Duration = Duration::from_secs(10);
 /// Wait after a bad probe, before jitter: a backend is found back within seconds, at 8,640 requests a day at the most.
 pub const PROBE_EVERY: Duration = Duration::from_secs(10);
+/// An answer within the ramp is noted at most this often: each note is a write, and the note has to be younger than
+/// [`ANSWERED_LATELY`].
+pub const NOTED_EVERY: Duration = Duration::from_secs(5);
 
 /// What an Update met that could not be delivered to its backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,22 +46,6 @@ pub enum Cause {
     Unreachable,
     /// 502, 503 or 504: the backend is away, or this Update alone fells it.
     BadGateway,
-}
-
-/// A failed try that may be the first sign of an outage.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Sign {
-    /// The Update.
-    pub key: LedgerKey,
-    /// Its message group.
-    pub group: MessageGroupId,
-}
-
-impl Sign {
-    /// Whether two failures cannot both come of one Update or one chat.
-    fn differs_from(&self, other: &Self) -> bool {
-        self.key != other.key && self.group != other.group
-    }
 }
 
 /// The right to make the one probe.
@@ -77,10 +62,10 @@ pub struct Probe {
 pub enum Breaker {
     /// Everything is tried.
     Closed {
-        /// A failure that no success has followed.
-        sign: Option<Sign>,
-        /// It was opened before, and a good probe ended that.
-        is_proved: bool,
+        /// What the tries show.
+        evidence: Evidence,
+        /// When a ramp ended here; none if it never was open.
+        proved_at: Option<Timestamp>,
     },
     /// Nothing is tried; everything waits.
     Open {
@@ -106,20 +91,22 @@ pub enum Breaker {
         opened_at: Timestamp,
         /// As above.
         rate: Rate,
+        /// Since when the ramp goes on.
+        ramp_at: Timestamp,
         /// How much of it.
         percent: Percent,
         /// Since when this step has gone without a failure.
         step_at: Timestamp,
-        /// A failure that no success has followed.
-        sign: Option<Sign>,
+        /// What the tries show.
+        evidence: Evidence,
     },
 }
 
 impl Default for Breaker {
     fn default() -> Self {
         Self::Closed {
-            sign: None,
-            is_proved: false,
+            evidence: Evidence::default(),
+            proved_at: None,
         }
     }
 }
@@ -144,17 +131,28 @@ impl ProbeAnswer {
     }
 }
 
+/// A try that found the backend away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedTry {
+    /// How.
+    pub cause: Cause,
+    /// Which Update's, and when.
+    pub sign: Sign,
+    /// The rate measured up to now.
+    pub measured: Rate,
+    /// The last answer that whoever reports this saw itself: answers are not all noted.
+    pub answered_at: Option<Timestamp>,
+}
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// The backend answered an Update, with a failure of its own perhaps.
     Answered,
     /// A try found the backend away.
-    Failed {
-        /// How.
-        cause: Cause,
-        /// Which Update's.
-        sign: Sign,
+    Failed(FailedTry),
+    /// Whoever asked by a HEAD before the last try of an Update found the backend away.
+    FoundAway {
         /// The rate measured up to now.
         measured: Rate,
     },
@@ -205,14 +203,17 @@ pub struct Decision {
 pub fn decide(breaker: &Breaker, event: &Event, now: Timestamp, draw: Jitter) -> Decision {
     match event {
         Event::Answered => Decision {
-            next: answered(breaker),
+            next: answered(breaker, now),
             effect: Effect::None,
         },
-        Event::Failed {
-            cause,
-            sign,
-            measured,
-        } => failed(breaker, *cause, sign, *measured, now),
+        Event::Failed(failure) => failed(breaker, failure, now),
+        Event::FoundAway { measured } => Decision {
+            next: match breaker {
+                Breaker::Closed { .. } | Breaker::Ramp { .. } => opened(breaker, *measured, now),
+                Breaker::Open { .. } | Breaker::HalfOpen { .. } => breaker.clone(),
+            },
+            effect: Effect::None,
+        },
         Event::ProbeWanted { owner } => probe_wanted(breaker, owner, now),
         Event::Probed { owner, answer } => Decision {
             next: probed(breaker, owner, *answer, now, draw),
@@ -225,22 +226,56 @@ pub fn decide(breaker: &Breaker, event: &Event, now: Timestamp, draw: Jitter) ->
     }
 }
 
-fn answered(breaker: &Breaker) -> Breaker {
+fn answered(breaker: &Breaker, now: Timestamp) -> Breaker {
     let mut next = breaker.clone();
     match &mut next {
-        Breaker::Closed { sign, .. } | Breaker::Ramp { sign, .. } => *sign = None,
+        Breaker::Closed { evidence, .. } | Breaker::Ramp { evidence, .. } => {
+            evidence.sign = None;
+            evidence.answered_at = evidence.answered_at.max(Some(now));
+        }
         // An answer of a try that began before: only the probe opens the door again.
         Breaker::Open { .. } | Breaker::HalfOpen { .. } => {}
     }
     next
 }
 
+/// Whether an answer is worth a write: it takes back a sign, or shows in a ramp that the backend answers others.
+#[must_use]
+pub fn is_news(breaker: &Breaker, now: Timestamp) -> bool {
+    match breaker {
+        Breaker::Closed { evidence, .. } => evidence.sign.is_some(),
+        Breaker::Ramp { evidence, .. } => {
+            let is_old = |noted_at: Timestamp| now.since(noted_at) >= NOTED_EVERY;
+            evidence.sign.is_some() || evidence.answered_at.is_none_or(is_old)
+        }
+        Breaker::Open { .. } | Breaker::HalfOpen { .. } => false,
+    }
+}
+
+fn opened(breaker: &Breaker, measured: Rate, now: Timestamp) -> Breaker {
+    Breaker::Open {
+        opened_at: now,
+        // An outage that interrupts a ramp is measured by what was before both.
+        rate: match breaker {
+            Breaker::Ramp { rate, .. } => *rate,
+            Breaker::Closed { .. } | Breaker::Open { .. } | Breaker::HalfOpen { .. } => measured,
+        },
+        probe_at: now + PROBE_EVERY,
+    }
+}
+
 /// A failed try burns an attempt, unless the door was shut by then. One whose own failure shuts it is given back too,
 /// but only before the first good probe: an Update that fells its backend would else be given back for ever.
-fn failed(breaker: &Breaker, cause: Cause, new: &Sign, measured: Rate, now: Timestamp) -> Decision {
-    let (seen, is_proved) = match breaker {
-        Breaker::Closed { sign, is_proved } => (sign, *is_proved),
-        Breaker::Ramp { sign, .. } => (sign, true),
+///
+/// In a ramp and for an hour after it, bad gateways shut nothing and hold no step back while others are answered:
+/// a flood of Updates that fell their own requests would else keep the door shut for all.
+fn failed(breaker: &Breaker, failure: &FailedTry, now: Timestamp) -> Decision {
+    let (evidence, is_proved, is_doubted) = match breaker {
+        Breaker::Closed { evidence, proved_at } => {
+            let is_doubted = proved_at.is_some_and(|proved_at| now.since(proved_at) < DOUBTED_FOR);
+            (evidence, proved_at.is_some(), is_doubted)
+        }
+        Breaker::Ramp { evidence, .. } => (evidence, true, true),
         Breaker::Open { .. } | Breaker::HalfOpen { .. } => {
             return Decision {
                 next: breaker.clone(),
@@ -248,25 +283,27 @@ fn failed(breaker: &Breaker, cause: Cause, new: &Sign, measured: Rate, now: Time
             };
         }
     };
-    let opens = match cause {
+    let known = failure
+        .answered_at
+        .map_or_else(|| evidence.clone(), |at| evidence.answered(at));
+    let answers_others = is_doubted && known.answers_others_at(now);
+    let opens = match failure.cause {
         Cause::Unreachable => true,
-        Cause::BadGateway => seen.as_ref().is_some_and(|seen| seen.differs_from(new)),
+        Cause::BadGateway => {
+            let differs = |seen: &Sign| seen.differs_from(&failure.sign);
+            !answers_others && known.sign.as_ref().is_some_and(differs)
+        }
     };
     let mut next = breaker.clone();
     if opens {
-        next = Breaker::Open {
-            opened_at: now,
-            // An outage that interrupts a ramp is measured by what was before both.
-            rate: match breaker {
-                Breaker::Ramp { rate, .. } => *rate,
-                Breaker::Closed { .. } | Breaker::Open { .. } | Breaker::HalfOpen { .. } => measured,
-            },
-            probe_at: now + PROBE_EVERY,
-        };
-    } else if let Breaker::Closed { sign, .. } | Breaker::Ramp { sign, .. } = &mut next {
-        sign.get_or_insert_with(|| new.clone());
+        next = opened(breaker, failure.measured, now);
+    } else if let Breaker::Closed { evidence, .. } | Breaker::Ramp { evidence, .. } = &mut next {
+        *evidence = known;
+        evidence.sign.get_or_insert_with(|| failure.sign.clone());
     }
-    if let Breaker::Ramp { step_at, .. } = &mut next {
+    if let Breaker::Ramp { step_at, .. } = &mut next
+        && !answers_others
+    {
         *step_at = now;
     }
     Decision {
@@ -328,9 +365,10 @@ fn probed(breaker: &Breaker, owner: &Owner, answer: ProbeAnswer, now: Timestamp,
                 Breaker::Ramp {
                     opened_at: *opened_at,
                     rate: *rate,
+                    ramp_at: now,
                     percent: Percent::FIRST,
                     step_at: now,
-                    sign: None,
+                    evidence: Evidence::default(),
                 }
             } else {
                 Breaker::Open {
@@ -352,22 +390,25 @@ fn looked(breaker: &Breaker, is_bound: bool, now: Timestamp) -> Breaker {
         Breaker::Ramp {
             opened_at,
             rate,
+            ramp_at,
             percent,
             step_at,
-            sign,
+            evidence,
         } if now.since(*step_at) >= STEP => {
-            if *percent >= Percent::WHOLE && !is_bound {
+            let holds_back = is_bound && !rate.is_beyond_its_gate(*percent);
+            if *percent >= Percent::WHOLE && !holds_back {
                 return Breaker::Closed {
-                    sign: sign.clone(),
-                    is_proved: true,
+                    evidence: evidence.clone(),
+                    proved_at: Some(now),
                 };
             }
             Breaker::Ramp {
                 opened_at: *opened_at,
                 rate: *rate,
+                ramp_at: *ramp_at,
                 percent: percent.next(),
                 step_at: now,
-                sign: sign.clone(),
+                evidence: evidence.clone(),
             }
         }
         Breaker::Ramp { .. } | Breaker::Closed { .. } | Breaker::Open { .. } | Breaker::HalfOpen { .. } => {
@@ -399,19 +440,9 @@ pub fn entry(breaker: &Breaker, received_at: Timestamp, now: Timestamp, draw: Ji
     }
 }
 
-/// The wait of an Update that has waited since `since` (the later of the outage's start and its own receipt): doubling
-/// from 5 s, so as long again as it has waited already. The same for a paused bot.
-#[must_use]
-pub fn deferral(since: Timestamp, received_at: Timestamp, now: Timestamp, draw: Jitter) -> Duration {
-    let longest = if now.since(received_at) >= FIRST_DAY {
-        LONGEST_WAIT_LATER
-    } else {
-        LONGEST_WAIT
-    };
-    let wait = now.since(since).saturating_add(FIRST_WAIT).min(longest);
-    wait.mul_f64(1.0 + WAIT_SPREAD * draw.get())
-}
-
 #[cfg(test)]
 #[path = "breaker_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod ramp_tests;

@@ -1,6 +1,7 @@
 //! The breaker's tables, and what holds of it whatever happens.
 
 use super::*;
+use crate::ids::{LedgerKey, MessageGroupId};
 use proptest::prelude::*;
 
 const HALF: f64 = 0.5;
@@ -13,14 +14,27 @@ fn sign(update: u8, chat: u8) -> Sign {
     Sign {
         key: LedgerKey::from_stored(format!("1:{update}")),
         group: MessageGroupId(format!("1:c:{chat}")),
+        at: at(0),
+    }
+}
+
+fn failed_try(cause: Cause, update: u8, chat: u8) -> FailedTry {
+    FailedTry {
+        cause,
+        sign: sign(update, chat),
+        measured: Rate::of_busiest_minute(600),
+        answered_at: None,
     }
 }
 
 fn fails(cause: Cause, update: u8, chat: u8) -> Event {
-    Event::Failed {
-        cause,
-        sign: sign(update, chat),
-        measured: Rate::of_busiest_minute(600),
+    Event::Failed(failed_try(cause, update, chat))
+}
+
+fn evidence(sign: Option<Sign>) -> Evidence {
+    Evidence {
+        sign,
+        answered_at: None,
     }
 }
 
@@ -59,9 +73,10 @@ fn ramp(percent: u32, step_at: i64) -> Breaker {
     Breaker::Ramp {
         opened_at: at(0),
         rate: Rate::of_busiest_minute(600),
+        ramp_at: at(0),
         percent: Percent::from_stored(percent),
         step_at: at(step_at),
-        sign: None,
+        evidence: evidence(None),
     }
 }
 
@@ -175,7 +190,31 @@ fn the_ramp_goes_through_its_steps_and_closes_only_when_its_gate_holds_nothing_b
     assert_eq!(run(ramp(50, 0), &[(30, free.clone())]).next, ramp(100, 30));
     assert!(matches!(
         run(ramp(100, 0), &[(30, free)]).next,
-        Breaker::Closed { is_proved: true, .. }
+        Breaker::Closed {
+            proved_at: Some(_),
+            ..
+        }
+    ));
+}
+
+#[test]
+fn a_ramp_ends_where_its_gate_can_count_no_faster() {
+    let bound = Event::Looked { is_bound: true };
+    let fast = |percent| Breaker::Ramp {
+        opened_at: at(0),
+        rate: Rate::from_stored(400),
+        ramp_at: at(0),
+        percent: Percent::from_stored(percent),
+        step_at: at(0),
+        evidence: evidence(None),
+    };
+    assert!(matches!(
+        run(fast(200), &[(30, bound.clone())]).next,
+        Breaker::Ramp { .. }
+    ));
+    assert!(matches!(
+        run(fast(400), &[(30, bound)]).next,
+        Breaker::Closed { .. }
     ));
 }
 
@@ -198,11 +237,10 @@ fn the_rate_is_frozen_when_it_opens_and_at_least_one_a_second() {
     };
     let open = run(Breaker::default(), &[(0, fails(Cause::Unreachable, 1, 1))]).next;
     assert_eq!(rate_of(&open), Some(10));
-    let slow = Event::Failed {
-        cause: Cause::Unreachable,
-        sign: sign(2, 2),
+    let slow = Event::Failed(FailedTry {
         measured: Rate::of_busiest_minute(0),
-    };
+        ..failed_try(Cause::Unreachable, 2, 2)
+    });
     assert_eq!(rate_of(&run(open, &[(1, slow.clone())]).next), Some(10));
     assert_eq!(
         rate_of(&run(ramp(10, 0), &[(1, slow)]).next),
@@ -239,8 +277,8 @@ fn a_failed_try_is_given_back_only_where_the_door_is_shut() {
     };
     let fresh = Breaker::default();
     let proved = Breaker::Closed {
-        sign: Some(sign(2, 2)),
-        is_proved: true,
+        evidence: evidence(Some(sign(2, 2))),
+        proved_at: Some(at(50)),
     };
     let open = run(fresh.clone(), &[(0, fails(Cause::Unreachable, 1, 1))]).next;
     let half_open = run(open.clone(), &[(10, wanted("a"))]).next;
@@ -316,6 +354,132 @@ fn waits_double_from_five_seconds_and_two_weeks_of_them_are_far_from_the_limit_o
     assert!(receives(14, 0.0) < 800, "{}", receives(14, 0.0));
 }
 
+/// A failure at a second, of whoever saw an answer at another one.
+fn fails_after(failed_at: i64, answered_at: Option<i64>, update: u8) -> (i64, Event) {
+    let mut failure = failed_try(Cause::BadGateway, update, update);
+    (failure.sign.at, failure.answered_at) = (at(failed_at), answered_at.map(at));
+    (failed_at, Event::Failed(failure))
+}
+
+#[test]
+fn an_answer_that_only_its_worker_saw_takes_the_sign_before_it_back() {
+    let check = |answered_at, opens| {
+        let events = [fails_after(5, None, 1), fails_after(9, answered_at, 2)];
+        let next = run(Breaker::default(), &events).next;
+        assert_eq!(is_shut(&next), opens, "answered at {answered_at:?}");
+    };
+    check(None, true);
+    check(Some(4), true);
+    check(Some(5), true);
+    check(Some(6), false);
+    let events = [
+        fails_after(5, None, 1),
+        fails_after(9, Some(6), 2),
+        fails_after(10, Some(6), 3),
+    ];
+    let next = run(Breaker::default(), &events).next;
+    assert!(is_shut(&next), "the second failure is a sign of its own");
+}
+
+#[test]
+fn in_a_ramp_and_an_hour_after_it_bad_gateways_shut_nothing_while_others_are_answered() {
+    let closed = |proved_at: Option<i64>| Breaker::Closed {
+        evidence: evidence(None),
+        proved_at: proved_at.map(at),
+    };
+    let check = |breaker: &Breaker, answered_at, opens| {
+        let events = [
+            fails_after(100, Some(answered_at), 1),
+            fails_after(101, Some(answered_at), 2),
+        ];
+        let next = run(breaker.clone(), &events).next;
+        assert_eq!(is_shut(&next), opens, "{breaker:?}, answered at {answered_at}");
+    };
+    check(&ramp(10, 95), 92, false);
+    check(&ramp(10, 95), 91, true);
+    check(&closed(Some(0)), 92, false);
+    check(&closed(Some(0)), 91, true);
+    check(&closed(Some(101 - 3_599)), 92, false);
+    check(&closed(Some(101 - 3_600)), 92, true);
+    check(&closed(None), 99, true);
+    for shuts in [ramp(10, 95), closed(Some(0))] {
+        let mut refused = failed_try(Cause::Unreachable, 1, 1);
+        refused.answered_at = Some(at(100));
+        let next = run(shuts, &[(100, Event::Failed(refused))]).next;
+        assert!(is_shut(&next), "nothing excuses a refused connection");
+    }
+}
+
+#[test]
+fn a_step_goes_on_while_others_are_answered_and_begins_again_when_none_is() {
+    let step_at = |breaker: &Breaker| match breaker {
+        Breaker::Ramp { step_at, .. } => *step_at,
+        shut @ (Breaker::Closed { .. } | Breaker::Open { .. } | Breaker::HalfOpen { .. }) => {
+            panic!("{shut:?}")
+        }
+    };
+    let among_others = run(ramp(25, 0), &[(20, Event::Answered), fails_after(21, None, 1)]).next;
+    assert_eq!(step_at(&among_others), at(0));
+    let alone = run(ramp(25, 0), &[fails_after(21, None, 1)]).next;
+    assert_eq!(step_at(&alone), at(21));
+}
+
+#[test]
+fn an_answer_is_news_where_it_takes_a_sign_back_or_tells_a_ramp_of_others() {
+    let suspicious = run(Breaker::default(), &[fails_after(5, None, 1)]).next;
+    let told = run(ramp(10, 0), &[(20, Event::Answered)]).next;
+    let open = run(Breaker::default(), &[(0, fails(Cause::Unreachable, 1, 1))]).next;
+    assert!(!is_news(&Breaker::default(), at(6)));
+    assert!(is_news(&suspicious, at(6)));
+    assert!(is_news(&ramp(10, 0), at(20)));
+    assert!(!is_news(&told, at(24)));
+    assert!(is_news(&told, at(25)));
+    assert!(!is_news(&open, at(6)));
+}
+
+#[test]
+fn only_the_last_try_after_bad_gateways_asks_first() {
+    let check = |attempt, code, asks| {
+        assert_eq!(
+            asks_first(attempt, 8, Cause::of_code(code)),
+            asks,
+            "try {attempt} after {code}"
+        );
+    };
+    for code in ["backend_502", "backend_503", "backend_504"] {
+        check(8, code, true);
+        check(9, code, true);
+        check(7, code, false);
+    }
+    for code in ["backend_unreachable", "backend_500", "backend_no_answer", ""] {
+        check(8, code, false);
+    }
+    let once = asks_first(1, 1, Some(Cause::BadGateway));
+    assert!(!once, "nothing was tried before");
+}
+
+#[test]
+fn who_asks_and_finds_the_backend_away_shuts_the_door_and_nothing_else_of_it() {
+    let away = Event::FoundAway {
+        measured: Rate::of_busiest_minute(600),
+    };
+    for breaker in [Breaker::default(), ramp(25, 0)] {
+        let decision = run(breaker, &[(40, away.clone())]);
+        assert_eq!(
+            decision.effect,
+            Effect::None,
+            "no try was made, so none is given back"
+        );
+        let expected = Breaker::Open {
+            opened_at: at(40),
+            rate: Rate::of_busiest_minute(600),
+            probe_at: at(50),
+        };
+        assert_eq!(decision.next, expected);
+        assert_eq!(run(expected.clone(), &[(45, away.clone())]).next, expected);
+    }
+}
+
 fn any_event() -> impl Strategy<Value = Event> {
     let cause = prop_oneof![Just(Cause::Unreachable), Just(Cause::BadGateway)];
     prop_oneof![
@@ -325,6 +489,9 @@ fn any_event() -> impl Strategy<Value = Event> {
         (0_u8..2, prop_oneof![Just(200_u16), Just(503)])
             .prop_map(|(who, status)| probed(&who.to_string(), ProbeAnswer::Status(status))),
         any::<bool>().prop_map(|is_bound| Event::Looked { is_bound }),
+        Just(Event::FoundAway {
+            measured: Rate::of_busiest_minute(0)
+        }),
     ]
 }
 

@@ -22,193 +22,249 @@ pub enum Repeat {
     Never,
 }
 
+/// The methods by class. One that is not here counts as visible.
+const METHODS: &[(Repeat, &[&str])] = &[
+    (
+        Repeat::Read,
+        &[
+            "getAvailableGifts",
+            "getBusinessAccountGifts",
+            "getBusinessAccountStarBalance",
+            "getBusinessConnection",
+            "getChat",
+            "getChatAdministrators",
+            "getChatGifts",
+            "getChatMember",
+            "getChatMemberCount",
+            "getChatMenuButton",
+            "getCustomEmojiStickers",
+            "getFile",
+            "getForumTopicIconStickers",
+            "getGameHighScores",
+            "getManagedBotAccessSettings",
+            "getManagedBotToken",
+            "getMe",
+            "getMyCommands",
+            "getMyDefaultAdministratorRights",
+            "getMyDescription",
+            "getMyName",
+            "getMyShortDescription",
+            "getMyStarBalance",
+            "getStarTransactions",
+            "getStickerSet",
+            "getUserChatBoosts",
+            "getUserGifts",
+            "getUserPersonalChatMessages",
+            "getUserProfileAudios",
+            "getUserProfilePhotos",
+            "getWebhookInfo",
+        ],
+    ),
+    (
+        Repeat::Safe,
+        &[
+            "banChatMember",
+            "banChatSenderChat",
+            "closeForumTopic",
+            "closeGeneralForumTopic",
+            "deleteAllMessageReactions",
+            "deleteBusinessMessages",
+            "deleteChatPhoto",
+            "deleteChatStickerSet",
+            "deleteMessageReaction",
+            "deleteMessages",
+            "deleteMyCommands",
+            "editChatInviteLink",
+            "editChatSubscriptionInviteLink",
+            "editForumTopic",
+            "editGeneralForumTopic",
+            "editUserStarSubscription",
+            "hideGeneralForumTopic",
+            "leaveChat",
+            "pinChatMessage",
+            "promoteChatMember",
+            "readBusinessMessage",
+            "removeBusinessAccountProfilePhoto",
+            "removeChatVerification",
+            "removeMyProfilePhoto",
+            "removeUserVerification",
+            "reopenForumTopic",
+            "reopenGeneralForumTopic",
+            "restrictChatMember",
+            "sendChatAction",
+            "sendMessageDraft",
+            "sendRichMessageDraft",
+            "setBusinessAccountBio",
+            "setBusinessAccountGiftSettings",
+            "setBusinessAccountName",
+            "setBusinessAccountUsername",
+            "setChatAdministratorCustomTitle",
+            "setChatDescription",
+            "setChatMemberTag",
+            "setChatMenuButton",
+            "setChatPermissions",
+            "setChatStickerSet",
+            "setChatTitle",
+            "setCustomEmojiStickerSetThumbnail",
+            "setManagedBotAccessSettings",
+            "setMessageReaction",
+            "setMyCommands",
+            "setMyDefaultAdministratorRights",
+            "setMyDescription",
+            "setMyName",
+            "setMyShortDescription",
+            "setPassportDataErrors",
+            "setStickerEmojiList",
+            "setStickerKeywords",
+            "setStickerMaskPosition",
+            "setStickerPositionInSet",
+            "setStickerSetThumbnail",
+            "setStickerSetTitle",
+            "setUserEmojiStatus",
+            "unbanChatMember",
+            "unbanChatSenderChat",
+            "unhideGeneralForumTopic",
+            "unpinAllChatMessages",
+            "unpinAllForumTopicMessages",
+            "unpinAllGeneralForumTopicMessages",
+            "verifyChat",
+            "verifyUser",
+        ],
+    ),
+    (
+        Repeat::SafeBenign,
+        &[
+            "answerCallbackQuery",
+            "answerChatJoinRequestQuery",
+            "answerGuestQuery",
+            "answerInlineQuery",
+            "answerPreCheckoutQuery",
+            "answerShippingQuery",
+            "answerWebAppQuery",
+            "approveChatJoinRequest",
+            "approveSuggestedPost",
+            "convertGiftToStars",
+            "createNewStickerSet",
+            "declineChatJoinRequest",
+            "declineSuggestedPost",
+            "deleteEphemeralMessage",
+            "deleteForumTopic",
+            "deleteMessage",
+            "deleteStickerFromSet",
+            "deleteStickerSet",
+            "deleteStory",
+            "editEphemeralMessageCaption",
+            "editEphemeralMessageMedia",
+            "editEphemeralMessageReplyMarkup",
+            "editEphemeralMessageText",
+            "editMessageCaption",
+            "editMessageChecklist",
+            "editMessageLiveLocation",
+            "editMessageMedia",
+            "editMessageReplyMarkup",
+            "editMessageText",
+            "editStory",
+            "refundStarPayment",
+            "replaceStickerInSet",
+            "revokeChatInviteLink",
+            "setGameScore",
+            "stopMessageLiveLocation",
+            "stopPoll",
+        ],
+    ),
+    (
+        Repeat::Visible,
+        &[
+            "addStickerToSet",
+            "copyMessage",
+            "copyMessages",
+            "createForumTopic",
+            "forwardMessage",
+            "forwardMessages",
+            "postStory",
+            "repostStory",
+            "sendAnimation",
+            "sendAudio",
+            "sendChatJoinRequestWebApp",
+            "sendChecklist",
+            "sendContact",
+            "sendDice",
+            "sendDocument",
+            "sendGame",
+            "sendInvoice",
+            "sendLivePhoto",
+            "sendLocation",
+            "sendMediaGroup",
+            "sendMessage",
+            "sendPaidMedia",
+            "sendPhoto",
+            "sendPoll",
+            "sendRichMessage",
+            "sendSticker",
+            "sendVenue",
+            "sendVideo",
+            "sendVideoNote",
+            "sendVoice",
+        ],
+    ),
+    (
+        Repeat::Hidden,
+        &[
+            "createChatInviteLink",
+            "createChatSubscriptionInviteLink",
+            "createInvoiceLink",
+            "savePreparedInlineMessage",
+            "savePreparedKeyboardButton",
+            "setBusinessAccountProfilePhoto",
+            "setChatPhoto",
+            "setMyProfilePhoto",
+            "uploadStickerFile",
+        ],
+    ),
+    (
+        Repeat::Money,
+        &[
+            "giftPremiumSubscription",
+            "sendGift",
+            "transferBusinessAccountStars",
+            "transferGift",
+            "upgradeGift",
+        ],
+    ),
+    (
+        Repeat::Rotates,
+        &["exportChatInviteLink", "replaceManagedBotToken"],
+    ),
+    (
+        Repeat::Never,
+        &["close", "deleteWebhook", "getUpdates", "logOut", "setWebhook"],
+    ),
+];
+
+/// Known, and safe only with a `message_id`.
+const UNPIN: &str = "unpinChatMessage";
+
 /// What repeating a call of this method would do. A method that is not known counts as visible; `unpinChatMessage`
 /// is safe only with a `message_id`.
 #[must_use]
 pub fn repeat(method: &str, has_message_id: bool) -> Repeat {
-    match method {
-        "getAvailableGifts"
-        | "getBusinessAccountGifts"
-        | "getBusinessAccountStarBalance"
-        | "getBusinessConnection"
-        | "getChat"
-        | "getChatAdministrators"
-        | "getChatGifts"
-        | "getChatMember"
-        | "getChatMemberCount"
-        | "getChatMenuButton"
-        | "getCustomEmojiStickers"
-        | "getFile"
-        | "getForumTopicIconStickers"
-        | "getGameHighScores"
-        | "getManagedBotAccessSettings"
-        | "getManagedBotToken"
-        | "getMe"
-        | "getMyCommands"
-        | "getMyDefaultAdministratorRights"
-        | "getMyDescription"
-        | "getMyName"
-        | "getMyShortDescription"
-        | "getMyStarBalance"
-        | "getStarTransactions"
-        | "getStickerSet"
-        | "getUserChatBoosts"
-        | "getUserGifts"
-        | "getUserPersonalChatMessages"
-        | "getUserProfileAudios"
-        | "getUserProfilePhotos"
-        | "getWebhookInfo" => Repeat::Read,
-        "banChatMember"
-        | "banChatSenderChat"
-        | "closeForumTopic"
-        | "closeGeneralForumTopic"
-        | "deleteAllMessageReactions"
-        | "deleteBusinessMessages"
-        | "deleteChatPhoto"
-        | "deleteChatStickerSet"
-        | "deleteMessageReaction"
-        | "deleteMessages"
-        | "deleteMyCommands"
-        | "editChatInviteLink"
-        | "editChatSubscriptionInviteLink"
-        | "editForumTopic"
-        | "editGeneralForumTopic"
-        | "editUserStarSubscription"
-        | "hideGeneralForumTopic"
-        | "leaveChat"
-        | "pinChatMessage"
-        | "promoteChatMember"
-        | "readBusinessMessage"
-        | "removeBusinessAccountProfilePhoto"
-        | "removeChatVerification"
-        | "removeMyProfilePhoto"
-        | "removeUserVerification"
-        | "reopenForumTopic"
-        | "reopenGeneralForumTopic"
-        | "restrictChatMember"
-        | "sendChatAction"
-        | "sendMessageDraft"
-        | "sendRichMessageDraft"
-        | "setBusinessAccountBio"
-        | "setBusinessAccountGiftSettings"
-        | "setBusinessAccountName"
-        | "setBusinessAccountUsername"
-        | "setChatAdministratorCustomTitle"
-        | "setChatDescription"
-        | "setChatMemberTag"
-        | "setChatMenuButton"
-        | "setChatPermissions"
-        | "setChatStickerSet"
-        | "setChatTitle"
-        | "setCustomEmojiStickerSetThumbnail"
-        | "setManagedBotAccessSettings"
-        | "setMessageReaction"
-        | "setMyCommands"
-        | "setMyDefaultAdministratorRights"
-        | "setMyDescription"
-        | "setMyName"
-        | "setMyShortDescription"
-        | "setPassportDataErrors"
-        | "setStickerEmojiList"
-        | "setStickerKeywords"
-        | "setStickerMaskPosition"
-        | "setStickerPositionInSet"
-        | "setStickerSetThumbnail"
-        | "setStickerSetTitle"
-        | "setUserEmojiStatus"
-        | "unbanChatMember"
-        | "unbanChatSenderChat"
-        | "unhideGeneralForumTopic"
-        | "unpinAllChatMessages"
-        | "unpinAllForumTopicMessages"
-        | "unpinAllGeneralForumTopicMessages"
-        | "verifyChat"
-        | "verifyUser" => Repeat::Safe,
-        "answerCallbackQuery"
-        | "answerChatJoinRequestQuery"
-        | "answerGuestQuery"
-        | "answerInlineQuery"
-        | "answerPreCheckoutQuery"
-        | "answerShippingQuery"
-        | "answerWebAppQuery"
-        | "approveChatJoinRequest"
-        | "approveSuggestedPost"
-        | "convertGiftToStars"
-        | "createNewStickerSet"
-        | "declineChatJoinRequest"
-        | "declineSuggestedPost"
-        | "deleteEphemeralMessage"
-        | "deleteForumTopic"
-        | "deleteMessage"
-        | "deleteStickerFromSet"
-        | "deleteStickerSet"
-        | "deleteStory"
-        | "editEphemeralMessageCaption"
-        | "editEphemeralMessageMedia"
-        | "editEphemeralMessageReplyMarkup"
-        | "editEphemeralMessageText"
-        | "editMessageCaption"
-        | "editMessageChecklist"
-        | "editMessageLiveLocation"
-        | "editMessageMedia"
-        | "editMessageReplyMarkup"
-        | "editMessageText"
-        | "editStory"
-        | "refundStarPayment"
-        | "replaceStickerInSet"
-        | "revokeChatInviteLink"
-        | "setGameScore"
-        | "stopMessageLiveLocation"
-        | "stopPoll" => Repeat::SafeBenign,
-        "addStickerToSet"
-        | "copyMessage"
-        | "copyMessages"
-        | "createForumTopic"
-        | "forwardMessage"
-        | "forwardMessages"
-        | "postStory"
-        | "repostStory"
-        | "sendAnimation"
-        | "sendAudio"
-        | "sendChatJoinRequestWebApp"
-        | "sendChecklist"
-        | "sendContact"
-        | "sendDice"
-        | "sendDocument"
-        | "sendGame"
-        | "sendInvoice"
-        | "sendLivePhoto"
-        | "sendLocation"
-        | "sendMediaGroup"
-        | "sendMessage"
-        | "sendPaidMedia"
-        | "sendPhoto"
-        | "sendPoll"
-        | "sendRichMessage"
-        | "sendSticker"
-        | "sendVenue"
-        | "sendVideo"
-        | "sendVideoNote"
-        | "sendVoice" => Repeat::Visible,
-        "createChatInviteLink"
-        | "createChatSubscriptionInviteLink"
-        | "createInvoiceLink"
-        | "savePreparedInlineMessage"
-        | "savePreparedKeyboardButton"
-        | "setBusinessAccountProfilePhoto"
-        | "setChatPhoto"
-        | "setMyProfilePhoto"
-        | "uploadStickerFile" => Repeat::Hidden,
-        "giftPremiumSubscription"
-        | "sendGift"
-        | "transferBusinessAccountStars"
-        | "transferGift"
-        | "upgradeGift" => Repeat::Money,
-        "exportChatInviteLink" | "replaceManagedBotToken" => Repeat::Rotates,
-        "close" | "deleteWebhook" | "getUpdates" | "logOut" | "setWebhook" => Repeat::Never,
-        "unpinChatMessage" if has_message_id => Repeat::Safe,
-        _ => Repeat::Visible,
+    if method == UNPIN && has_message_id {
+        return Repeat::Safe;
     }
+    METHODS
+        .iter()
+        .find(|(_, names)| names.contains(&method))
+        .map_or(Repeat::Visible, |(class, _)| *class)
+}
+
+/// The name of a known method as the Bot API writes it; Telegram itself takes it in any case.
+#[must_use]
+pub fn canonical(method: &str) -> Option<&'static str> {
+    METHODS
+        .iter()
+        .flat_map(|(_, names)| names.iter().copied())
+        .chain([UNPIN])
+        .find(|name| name.eq_ignore_ascii_case(method))
 }
 
 /// The parameter that names the query which a method answers; `None` for methods that answer none.
@@ -255,6 +311,23 @@ mod tests {
         assert_eq!(repeat("sendGift", false), Repeat::Money);
         assert_eq!(repeat("getMe", false), Repeat::Read);
         assert_eq!(repeat("answerCallbackQuery", false), Repeat::SafeBenign);
+    }
+
+    #[test]
+    fn no_method_is_in_two_classes() {
+        let mut names: Vec<_> = METHODS.iter().flat_map(|(_, names)| names.iter()).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn a_known_method_gets_its_own_spelling_whatever_its_case() {
+        assert_eq!(canonical("SENDMESSAGE"), Some("sendMessage"));
+        assert_eq!(canonical("answercallbackquery"), Some("answerCallbackQuery"));
+        assert_eq!(canonical("unpinchatmessage"), Some("unpinChatMessage"));
+        assert_eq!(canonical("sendHologram"), None);
     }
 
     #[test]

@@ -20,6 +20,9 @@ pub const MAX_UNCLASSIFIED: u32 = 3;
 pub struct Jitter(f64);
 
 impl Jitter {
+    /// The least draw: no jitter at all.
+    pub const LEAST: Self = Self(0.0);
+
     /// A draw; values outside [0, 1) are brought inside.
     #[must_use]
     pub fn new(draw: f64) -> Self {

@@ -61,6 +61,15 @@ pub enum InstantAck {
     All,
 }
 
+/// What is secret of a bot's backend.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BackendSecret {
+    /// What it finds in `X-Telegram-Bot-Api-Secret-Token`, as if Telegram had called it; absent: no such header.
+    pub token: Option<WebhookSecret>,
+    /// Certificates of authorities that are trusted beside the system's, PEM. Not secret, but kept here with the rest.
+    pub authority: Option<String>,
+}
+
 /// All that is secret of one bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BotSecret {
@@ -72,6 +81,8 @@ pub struct BotSecret {
     pub path_key: Option<PathKey>,
     /// What a 200 may carry.
     pub instant_ack: InstantAck,
+    /// Of its backend, if it has one.
+    pub backend: BackendSecret,
 }
 
 #[cfg(test)]

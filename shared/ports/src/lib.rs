@@ -1,6 +1,8 @@
 //! What the functions need of the world, as narrow traits in the words of the domain. No SDK type, no I/O, no policy.
 
+mod backend;
 mod botapi;
+mod breakers;
 mod clock;
 mod error;
 mod inbox;
@@ -9,7 +11,9 @@ mod queue;
 mod repairs;
 mod secrets;
 
+pub use backend::{Backend, BackendError, Excerpt, Forward, NotRun, Silence, Unreached};
 pub use botapi::{ApiError, ApiReply, BotApi, Meaning};
+pub use breakers::{BreakerChange, Breakers, Changed, HELD_BACK_EVERY, StoredBreaker};
 pub use clock::{Clock, Draw};
 pub use error::PortError;
 pub use inbox::{

@@ -164,15 +164,15 @@ pub trait Outbox: Send + Sync {
 /// How far ahead sends are reserved (design section 5: 1 s, which is waited out in the function).
 pub const HORIZON: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// The answer of a bot's gate.
+/// The answer of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Debit {
-    /// Reserved: the first send goes after this wait, each further one a cell later.
+    /// Reserved: the first goes after this wait, each further one a cell later.
     Reserved {
         /// At most [`HORIZON`].
         ahead: std::time::Duration,
     },
-    /// Nothing is reserved: more than the horizon is ahead, or the bot is held.
+    /// Nothing is reserved: more than the horizon is ahead, or the gate is held.
     Full {
         /// How much is ahead.
         ahead: std::time::Duration,

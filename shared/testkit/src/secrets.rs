@@ -103,6 +103,7 @@ mod tests {
             webhook_secret: None,
             path_key: None,
             instant_ack: InstantAck::Off,
+            backend: penstock_domain::secret::BackendSecret::default(),
         }
     }
 

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use penstock_domain::breaker::{
-    Breaker, Cause, Effect, Entry, Event, PROBE_LEASE, ProbeAnswer, Rate, STEP, Sign, decide, entry,
+    ANSWERED_LATELY, Breaker, Cause, Effect, Entry, Event, FailedTry, PROBE_LEASE, ProbeAnswer, Rate, STEP,
+    Sign, asks_first, decide, entry,
 };
 use penstock_domain::ids::{LedgerKey, MessageGroupId};
 use penstock_domain::ledger::Owner;
@@ -20,7 +21,7 @@ pub const OPENS_FOR_NO_POISON: &str = "one poison shuts the door for nobody";
 pub const POISON_DIES: &str = "a poison burns its attempts";
 /// A backend that is up is found up.
 pub const FOUND_UP: &str = "a probe of a backend that is up opens the door";
-/// Promise 8, for a backend that refuses connections.
+/// Promise 8.
 pub const OUTAGE_KILLS_NOBODY: &str = "an outage kills no update";
 
 const NOW: Timestamp = Timestamp::from_millis(1_000_000);
@@ -120,7 +121,12 @@ fn sign(chat: usize, number: u8) -> Sign {
     Sign {
         key: LedgerKey::from_stored(format!("1:{chat}.{number}")),
         group: MessageGroupId(format!("1:c:{chat}")),
+        at: NOW,
     }
+}
+
+fn rate() -> Rate {
+    Rate::of_busiest_minute(60)
 }
 
 fn maker(number: u8) -> Owner {
@@ -141,9 +147,10 @@ impl Door {
         state.breaker = decision.next;
         // When it opened decides only how long things wait.
         match &mut state.breaker {
-            Breaker::Open { opened_at, .. }
-            | Breaker::HalfOpen { opened_at, .. }
-            | Breaker::Ramp { opened_at, .. } => *opened_at = NOW,
+            Breaker::Open { opened_at, .. } | Breaker::HalfOpen { opened_at, .. } => *opened_at = NOW,
+            Breaker::Ramp {
+                opened_at, ramp_at, ..
+            } => (*opened_at, *ramp_at) = (NOW, NOW),
             Breaker::Closed { .. } => {}
         }
         decision.effect
@@ -176,15 +183,13 @@ impl Door {
             sign.key = LedgerKey::from_stored(format!("1:{chat}.{}", state.visitors[chat].tries));
             sign.group = MessageGroupId(format!("1:c:{chat}.{}", state.visitors[chat].tries));
         }
-        let measured = Rate::of_busiest_minute(60);
-        let effect = self.decide(
-            state,
-            &Event::Failed {
-                cause,
-                sign,
-                measured,
-            },
-        );
+        let failure = FailedTry {
+            cause,
+            sign,
+            measured: rate(),
+            answered_at: None,
+        };
+        let effect = self.decide(state, &Event::Failed(failure));
         let shuts = is_shut(&state.breaker);
         if shuts && !was_shut && matches!(self.chats[chat], Kind::Innocent(_)) {
             state.shut_by_others += 1;
@@ -213,14 +218,35 @@ impl Door {
         }
     }
 
+    /// Whether the try would be the last one, and the backend is away: who asks first shuts the door instead.
+    fn is_found_away(&self, state: &AtDoor, chat: usize) -> bool {
+        let attempts = state.visitors[chat].attempts;
+        let cause = match self.chats[chat] {
+            Kind::Innocent(_) => self.outage,
+            Kind::Poison(cause) => cause,
+        };
+        let last = (attempts > 0).then_some(cause);
+        let asks = asks_first(u32::from(attempts) + 1, self.max_attempts.into(), last);
+        asks && !self.has(Fault::LastTryUnasked) && !state.is_up
+    }
+
     fn passes(breaker: &mut Breaker) {
+        let (Breaker::Closed { evidence, .. } | Breaker::Ramp { evidence, .. }) = &mut *breaker else {
+            return Self::passes_while_shut(breaker);
+        };
+        evidence.answered_at = evidence.answered_at.map(|at| older(at, NOW - ANSWERED_LATELY));
+        if let Breaker::Ramp { step_at, .. } = breaker {
+            *step_at = older(*step_at, NOW - STEP);
+        }
+    }
+
+    fn passes_while_shut(breaker: &mut Breaker) {
         match breaker {
-            Breaker::Closed { .. } => {}
+            Breaker::Closed { .. } | Breaker::Ramp { .. } => {}
             Breaker::Open { probe_at, .. } => *probe_at = older(*probe_at, NOW),
             Breaker::HalfOpen { probe, .. } => {
                 probe.lease_until = older(probe.lease_until, NOW - PROBE_LEASE);
             }
-            Breaker::Ramp { step_at, .. } => *step_at = older(*step_at, NOW - STEP),
         }
     }
 }
@@ -280,6 +306,11 @@ impl Model for Door {
     fn next_state(&self, last: &AtDoor, action: Visit) -> Option<AtDoor> {
         let mut state = last.clone();
         match action {
+            Visit::Try(chat) if self.is_found_away(&state, chat.into()) => {
+                let measured = rate();
+                self.decide(&mut state, &Event::FoundAway { measured });
+                state.shut_by_others += u8::from(matches!(self.chats[usize::from(chat)], Kind::Innocent(_)));
+            }
             Visit::Try(chat) => {
                 let visitor = &mut state.visitors[usize::from(chat)];
                 visitor.is_trying = true;

@@ -92,11 +92,13 @@ pub enum Fault {
     AuditedAgain,
     /// A batch of sends is not sorted by their number.
     BatchUnsorted,
+    /// The last try after bad gateways is made without asking the backend first.
+    LastTryUnasked,
 }
 
 impl Fault {
     /// Every rule.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::SettleUnconditionally,
         Self::NoOwnerToken,
         Self::OwnerWithoutState,
@@ -132,6 +134,7 @@ impl Fault {
         Self::NewerBodyIsPoison,
         Self::AuditedAgain,
         Self::BatchUnsorted,
+        Self::LastTryUnasked,
     ];
 
     /// The scenario in which its lack shows, and the promise that it breaks there.
@@ -174,6 +177,7 @@ impl Fault {
             Self::NewerBodyIsPoison => pipeline(scenarios::rollback(), Promise::NobodyDiesUnharmed),
             Self::AuditedAgain => pipeline(scenarios::redrive(), Promise::AuditedOnce),
             Self::BatchUnsorted => pipeline(scenarios::sends(), Promise::ChatsGoOn),
+            Self::LastTryUnasked => Showcase::Door(doors::door_of_a_lone_chat(), door::OUTAGE_KILLS_NOBODY),
         }
     }
 }

@@ -75,6 +75,7 @@ impl World {
             webhook_secret: Some(WebhookSecret::new(WEBHOOK_SECRET.to_owned())),
             path_key: Some(PathKey::new(PATH_KEY.to_owned())),
             instant_ack: InstantAck::Off,
+            backend: penstock_domain::secret::BackendSecret::default(),
         };
         let queues = [
             (Name::Updates, "m", Some(max_receives)),

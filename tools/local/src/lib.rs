@@ -22,6 +22,6 @@ pub mod template;
 
 pub use functions::{end_with_the_host, function_main, function_main_with};
 pub use stack::{
-    NoSuchMapping, QueueDepth, SIMULATED_BOT_ID, SIMULATED_TOKEN, SIMULATED_USERNAME, SimulatedTelegram,
-    Stack, StackError, StackOptions, Telegram, View,
+    ForwardOptions, NoSuchMapping, QueueDepth, SIMULATED_BOT_ID, SIMULATED_TOKEN, SIMULATED_USERNAME,
+    SimulatedTelegram, Stack, StackError, StackOptions, Telegram, View,
 };

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use penstock_batch::{Alone, Verdict, growing_wait};
-use penstock_bot::Bot;
 use penstock_domain::failure::Disposition;
 use penstock_domain::ids::LedgerKey;
 use penstock_domain::ledger::{ClaimRequest, Fence, Record, Refusal};
@@ -12,6 +11,7 @@ use penstock_ports::{Claim, ClaimAs, Clock, Deliveries, Draw, Inbox, PortError, 
 
 use super::{Delivery, LEASE_LOST_WAIT};
 use crate::limits::LEASE;
+use crate::logic::Logic;
 
 /// Longest wait of a crash suspect for the others of its batch to end; with more, its own run might not end in time.
 const MOST_WAITED: Duration = Duration::from_secs(3);
@@ -24,7 +24,7 @@ pub(super) enum Claimed {
     Settled(Verdict),
 }
 
-impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Delivery<'_, I, U, O, B, C, D> {
+impl<I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw> Delivery<'_, I, U, O, B, C, D> {
     pub(super) async fn claim(
         &mut self,
         request: &ClaimRequest,

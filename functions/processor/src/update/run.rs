@@ -1,7 +1,7 @@
 //! Running the bot for an Update and committing what it gives back; again where somebody changed what it had read.
 
 use penstock_batch::Verdict;
-use penstock_bot::{Bot, Context, Incoming, Outcome, Reads};
+use penstock_bot::{Context, Incoming, Outcome, Reads};
 use penstock_domain::data;
 use penstock_domain::expiry::is_expired_at;
 use penstock_domain::failure::Disposition;
@@ -9,6 +9,7 @@ use penstock_domain::ids::chat_of_group;
 use penstock_domain::intent::{LONGEST_DELAY, plan};
 use penstock_domain::ledger::{Record, Refusal};
 use penstock_domain::time::Timestamp;
+use penstock_outage::Turn;
 use penstock_ports::{
     Clock, Commit, Commitment, Deliveries, Draw, Inbox, PortError, QueueSender, RunAs, StateWrite,
     Verdict as Settled,
@@ -18,7 +19,8 @@ use super::{Delivery, EXPIRED, LEASE_LOST_WAIT};
 use crate::dispatch::messages;
 use crate::handler::Deps;
 use crate::limits::{HANDLER_LIMIT, NEEDED};
-use crate::run_bot::{RunFailure, policy, reads, run_bot};
+use crate::logic::{Logic, Try};
+use crate::run_bot::RunFailure;
 
 /// Runs of a handler whose chat state was changed under it, before that counts as a failed try (design section 4).
 const MAX_STATE_CONFLICTS: u32 = 3;
@@ -50,10 +52,10 @@ struct Given {
     records: Vec<Option<data::DataItem>>,
 }
 
-impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Delivery<'_, I, U, O, B, C, D> {
+impl<I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw> Delivery<'_, I, U, O, B, C, D> {
     pub(super) async fn work(&self, run: &RunAs, now: Timestamp) -> Verdict {
         let incoming = Incoming::read(self.subject.kind, self.envelope.update);
-        let policy = policy(&self.deps.bot, &incoming);
+        let policy = self.deps.bot.policy(&incoming);
         let parked = |code, message| Settled::Dead {
             raw: self.envelope.update.to_owned(),
             failure: self.failure(code, message, Disposition::Permanent, run),
@@ -66,6 +68,16 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Deliver
         if is_expired_at(self.subject.kind, self.subject.received_at, now) {
             let verdict = parked(EXPIRED, "its answer would come too late");
             return self.settle(run, verdict).await;
+        }
+        if run.attempt() > 1
+            && run.attempt() == policy.max_attempts
+            && let Turn::Deferred(wait) = self
+                .deps
+                .bot
+                .last_try(&self.subject, now, self.deps.draw.draw())
+                .await
+        {
+            return self.wait_for_backend(run, wait).await;
         }
         match self.run(run, &incoming, now).await {
             Ok(Ran::Committed(count)) => {
@@ -101,7 +113,7 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Deliver
     /// Runs the handler and commits; again with what is there now where that was changed under it.
     async fn run(&self, run: &RunAs, incoming: &Incoming, now: Timestamp) -> Result<Ran, PortError> {
         let Deps { bot, clock, .. } = self.deps;
-        let reads = match reads(bot, incoming) {
+        let reads = match bot.reads(incoming) {
             Ok(reads) => reads,
             Err(failed) => return Ok(Ran::Failed(failed)),
         };
@@ -109,7 +121,14 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Deliver
         loop {
             let given = self.given(&reads, may_use_cache, now).await?;
             let context = self.context(run, &reads, &given, conflict, now);
-            let ran = run_bot(bot, clock, &context, incoming).await;
+            let this = Try {
+                subject: &self.subject,
+                run,
+                context: &context,
+                incoming,
+                raw: self.envelope.update,
+            };
+            let ran = bot.run(clock, &this).await;
             if given.is_cached && self.is_stale(&given, ran.as_ref()).await? {
                 may_use_cache = false;
                 if let Some(failed) = self.out_of_time(now) {
@@ -312,10 +331,11 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Deliver
 
 fn state_conflict() -> RunFailure {
     RunFailure {
-        code: "state_conflict",
+        code: "state_conflict".into(),
         message: "the chat's state changed under every run".to_owned(),
         disposition: Disposition::Transient,
         max_attempts: None,
+        is_given_back: false,
     }
 }
 

@@ -1,7 +1,8 @@
 //! Settling a try that got no outcome: tried again later, or parked. Never runs the bot.
 
+use std::time::Duration;
+
 use penstock_batch::Verdict;
-use penstock_bot::Bot;
 use penstock_domain::expiry::handling_life;
 use penstock_domain::failure::{Disposition, Failure};
 use penstock_domain::retry::{GiveUp, MAX_UNCLASSIFIED, RetryDecision, RetryPolicy};
@@ -11,20 +12,27 @@ use penstock_ports::{
 
 use super::{Delivery, EXPIRED, LEASE_LOST_WAIT};
 use crate::handler::store_away;
+use crate::logic::Logic;
 use crate::run_bot::RunFailure;
 
-impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Delivery<'_, I, U, O, B, C, D> {
+impl<I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw> Delivery<'_, I, U, O, B, C, D> {
     pub(super) async fn fail(&self, run: &RunAs, policy: &RetryPolicy, failed: &RunFailure) -> Verdict {
         let policy = policy.at_most(failed.max_attempts);
         let now = self.deps.clock.now();
         let until = handling_life(self.subject.kind).map(|life| self.subject.received_at + life);
         let draw = self.deps.draw.draw();
         let decision = policy.decide_until(run.attempt(), failed.disposition, draw, now, until);
-        let failure = |code, message| self.failure(code, message, failed.disposition, run);
+        let failure = |code: &str, message: &str| self.failure(code, message, failed.disposition, run);
+        if failed.is_given_back && !matches!(decision, RetryDecision::GiveUp(GiveUp::Expired)) {
+            // Longer each time: what is never mended must not use up its receives within hours.
+            let next_at = now + self.growing_wait();
+            let failure = failure(&failed.code, &failed.message);
+            return self.settle(run, Settled::Defer { next_at, failure }).await;
+        }
         let verdict = match decision {
             RetryDecision::RetryIn(wait) => Settled::Retry {
                 next_at: now + wait,
-                failure: failure(failed.code, &failed.message),
+                failure: failure(&failed.code, &failed.message),
             },
             RetryDecision::GiveUp(GiveUp::Expired) => Settled::Dead {
                 raw: self.envelope.update.to_owned(),
@@ -36,11 +44,19 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Deliver
             RetryDecision::GiveUp(GiveUp::Permanent | GiveUp::Exhausted | GiveUp::Ambiguous) => {
                 Settled::Dead {
                     raw: self.envelope.update.to_owned(),
-                    failure: failure(failed.code, &failed.message),
+                    failure: failure(&failed.code, &failed.message),
                 }
             }
         };
         self.settle(run, verdict).await
+    }
+
+    /// The last try is not made while the backend is away: it is given back.
+    pub(super) async fn wait_for_backend(&self, run: &RunAs, wait: Duration) -> Verdict {
+        let message = "it did not answer when it was asked before the last try";
+        let failure = self.failure("backend_away", message, Disposition::Transient, run);
+        let next_at = self.deps.clock.now() + wait;
+        self.settle(run, Settled::Defer { next_at, failure }).await
     }
 
     pub(super) fn failure(
@@ -59,10 +75,11 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Bot, C: Clock, D: Draw> Deliver
         if error.disposition() == Disposition::Permanent {
             // Not away: it answers, and will answer the same. A few tries, then a person.
             let failed = RunFailure {
-                code: "store_refuses",
+                code: "store_refuses".into(),
                 message: error.to_string(),
                 disposition: Disposition::Transient,
                 max_attempts: Some(MAX_UNCLASSIFIED),
+                is_given_back: false,
             };
             return self.fail(run, policy, &failed).await;
         }

@@ -1,8 +1,9 @@
-//! Holds and the bot's gate. DynamoDB has no `max()`, so each is two conditional branches.
+//! Holds, and reservations at a gate. DynamoDB has no `max()`, so each is two conditional branches.
 
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::ReturnValue;
+use penstock_domain::gcra::Gcra;
 use penstock_domain::ids::BotId;
 use penstock_domain::throttle::CELL;
 use penstock_domain::time::Timestamp;
@@ -61,42 +62,70 @@ impl Ledger {
     }
 
     pub(crate) async fn debit(&self, bot: BotId, cells: u32, now: Timestamp) -> Result<Debit, PortError> {
-        const OPERATION: &str = "ledger.debit";
-        let cost = CELL * cells;
-        let idle = gate(bot, now)
+        let cell = Gcra {
+            interval: CELL,
+            tolerance: Duration::ZERO,
+        };
+        let kept = "#v = :v, #expires_at = :expires_at";
+        let (debit, _) = self
+            .reserve_at("ledger.debit", || gate(bot, now), kept, cell, cells, now)
+            .await?;
+        Ok(debit)
+    }
+
+    /// Reserves at a gate within the horizon, beyond what it tolerates at once. `row` is the gate's item with the
+    /// values of `kept`, the rest of what is set. A refusal comes with the item.
+    ///
+    /// ```text
+    ///          now      now + tolerance     + HORIZON
+    /// tat: idle │ at once      │  waited for   │  full
+    /// ```
+    pub(crate) async fn reserve_at(
+        &self,
+        operation: &'static str,
+        row: impl Fn() -> Write,
+        kept: &str,
+        gate: Gcra,
+        cells: u32,
+        now: Timestamp,
+    ) -> Result<(Debit, Item), PortError> {
+        let cost = gate.interval * cells;
+        let latest = now + gate.tolerance + HORIZON;
+        let idle = row()
             .number("now", now)
             .number("tat", now + cost)
-            .update("SET #tat = :tat, #v = :v, #expires_at = :expires_at")
+            .update(&format!("SET #tat = :tat, {kept}"))
             .condition("attribute_not_exists(#tat) OR #tat < :now");
         point("ledger.debit.before");
-        let written = self.write(OPERATION, idle, ReturnValue::None).await?;
+        let written = self.write(operation, idle, ReturnValue::None).await?;
         point("ledger.debit.after");
+        let at_once = Debit::Reserved {
+            ahead: Duration::ZERO,
+        };
         if let Written::Applied(_) = written {
-            return Ok(Debit::Reserved {
-                ahead: Duration::ZERO,
-            });
+            return Ok((at_once, Item::new()));
         }
-        let busy = gate(bot, now)
+        let busy = row()
             .number("now", now)
-            .number("horizon", now + HORIZON)
+            .number("latest", latest)
             .number("cost", cost.as_millis())
-            .update("SET #tat = #tat + :cost, #v = :v, #expires_at = :expires_at")
-            .condition("#tat >= :now AND #tat <= :horizon");
-        let tat = |gate: &Item| item::number(gate, "tat").map_or(now, Timestamp::from_millis);
+            .update(&format!("SET #tat = #tat + :cost, {kept}"))
+            .condition("#tat >= :now AND #tat <= :latest");
+        let tat = |item: &Item| item::number(item, "tat").map_or(now, Timestamp::from_millis);
         point("ledger.debit_busy.before");
-        let written = self.write(OPERATION, busy, ReturnValue::AllNew).await?;
+        let written = self.write(operation, busy, ReturnValue::AllNew).await?;
         point("ledger.debit_busy.after");
         Ok(match written {
-            Written::Applied(gate) => Debit::Reserved {
-                ahead: (tat(&gate) - cost).since(now),
-            },
-            Written::Refused(Some(gate)) if tat(&gate) > now + HORIZON => Debit::Full {
-                ahead: tat(&gate).since(now),
-            },
+            Written::Applied(item) => {
+                let ahead = (tat(&item) - cost - gate.tolerance).since(now);
+                (Debit::Reserved { ahead }, Item::new())
+            }
+            Written::Refused(Some(item)) if tat(&item) > latest => {
+                let ahead = (tat(&item) - gate.tolerance).since(now);
+                (Debit::Full { ahead }, item)
+            }
             // The gate's row went in between (its life was over): nothing is ahead of us.
-            Written::Refused(_) => Debit::Reserved {
-                ahead: Duration::ZERO,
-            },
+            Written::Refused(_) => (at_once, Item::new()),
         })
     }
 }

@@ -2,6 +2,8 @@
 //! Items are documented field by field in `docs/formats.md`.
 
 mod attention;
+mod breaker;
+mod breaker_item;
 mod claim;
 mod commit;
 mod data;

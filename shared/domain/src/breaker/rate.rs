@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use crate::gcra::Gcra;
 
+/// So many Updates pass a gate at once that was idle. One more than none: a small bot's second Update of the same second
+/// must not wait, and at the least rate, 1/s, two in a second are twice the former rate and no more.
+pub const BURST: u32 = 2;
+
 /// Updates a second that a backend had before its outage: the highest mean of a minute in the last 24 h.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u32);
@@ -15,21 +19,40 @@ impl Rate {
         Self(updates.div_ceil(60).max(1))
     }
 
+    /// Reads a stored one; at least 1/s.
+    #[must_use]
+    pub fn from_stored(per_second: u32) -> Self {
+        Self(per_second.max(1))
+    }
+
     /// Updates a second.
     #[must_use]
     pub fn per_second(self) -> u32 {
         self.0
     }
 
-    /// A gate that lets so many percent of it through, without bursts.
+    /// A gate that lets so many percent of it through, [`BURST`] of them at once when it was idle. Its interval is whole
+    /// milliseconds, as its time is stored; rounded up, so that it never lets more through.
     #[must_use]
     pub fn gate(self, percent: Percent) -> Gcra {
-        let cells = u64::from(self.0) * u64::from(percent.0);
-        let micros = 100_000_000_u64.div_ceil(cells.max(1));
+        let millis = 100_000_u64.div_ceil(self.hundredths(percent).max(1));
+        let interval = Duration::from_millis(millis);
         Gcra {
-            interval: Duration::from_micros(micros),
-            tolerance: Duration::ZERO,
+            interval,
+            tolerance: interval * (BURST - 1),
         }
+    }
+
+    /// Whether the gate of so many percent lets through as much as it can count, one in a millisecond: no further step
+    /// would let more through.
+    #[must_use]
+    pub(super) fn is_beyond_its_gate(self, percent: Percent) -> bool {
+        self.hundredths(percent) >= 100_000
+    }
+
+    /// Updates in 100 s.
+    fn hundredths(self, percent: Percent) -> u64 {
+        u64::from(self.0) * u64::from(percent.0)
     }
 }
 

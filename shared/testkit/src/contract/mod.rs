@@ -1,6 +1,7 @@
-//! The promises of [`Inbox`] and [`Outbox`], as one suite that runs on the fake and on the real table alike. Never
+//! The promises of [`Inbox`], [`Outbox`], [`Repairs`] and [`Breakers`], as one suite that runs on the fake and on the real table alike. Never
 //! looks behind the ports, but for the few things that a [`World`] shows. Every case makes its own Update.
 
+pub mod breakers;
 pub mod claim;
 pub mod dead;
 pub mod gates;
@@ -21,8 +22,8 @@ use penstock_domain::kind::UpdateKind;
 use penstock_domain::ledger::{ClaimRequest, Owner, Record, Refusal, Retention, State};
 use penstock_domain::time::Timestamp;
 use penstock_ports::{
-    Claim, ClaimAs, Commit, Commitment, Inbox, IntentSettlement, IntentStart, Letter, Outbox, Repaired,
-    Repairs, RunAs, SettleAs, Settlement, StateWrite, Subject, TakeOver, Verdict,
+    Breakers, Claim, ClaimAs, Commit, Commitment, Inbox, IntentSettlement, IntentStart, Letter, Outbox,
+    Repaired, Repairs, RunAs, SettleAs, Settlement, StateWrite, Subject, TakeOver, Verdict,
 };
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -46,7 +47,7 @@ const DIGEST: UpdateDigest = UpdateDigest(0x00c0_ffee_00c0_ffee);
 /// A ledger under test, and what the ports do not show of it.
 pub trait World: Sync {
     /// The ledger.
-    type Ledger: Inbox + Outbox + Repairs;
+    type Ledger: Inbox + Outbox + Repairs + Breakers;
 
     /// It. Its records live as long as [`RETENTION`] says.
     fn ledger(&self) -> &Self::Ledger;
@@ -321,6 +322,17 @@ fn group_of(case: &Case<'_, impl World>, chat: &str) -> MessageGroupId {
 macro_rules! contract_tests {
     ($world:expr) => {
         $crate::contract_tests! { @each $world;
+            breakers: a_bot_without_a_breaker_has_a_closed_one
+                a_breaker_is_read_back_as_it_was_changed
+                a_breaker_changes_only_under_the_version_that_was_seen
+                a_repeated_change_is_done
+                of_two_openers_one_opens_and_the_other_finds_it_open
+                of_many_probers_one_makes_the_probe
+                a_probe_whose_lease_is_over_is_made_by_another
+                a_place_at_the_gate_changes_no_version
+                a_gate_lets_its_burst_through_and_then_one_an_interval
+                reservations_at_once_never_admit_more_than_the_gate
+                that_somebody_was_held_back_is_noted;
             claim: an_update_is_claimed_once_and_others_wait_for_the_lease
                 of_many_claims_at_once_one_is_granted
                 a_repeated_claim_of_the_same_owner_is_its_own

@@ -1,6 +1,7 @@
 //! The ledger in memory: the same conditions as the table's, over plain records. Never more lenient than the table;
 //! the contract suite runs on both.
 
+mod breakers;
 mod inbox;
 mod inspect;
 mod outbox;
@@ -50,6 +51,7 @@ struct Store {
     holds: HashMap<(BotId, String), Timestamp>,
     bot_holds: HashMap<BotId, Timestamp>,
     gates: HashMap<BotId, i64>,
+    breakers: HashMap<BotId, breakers::Row>,
     hands: HashMap<LedgerKey, repairs::Hands>,
 }
 
@@ -75,6 +77,7 @@ impl FakeLedger {
             holds: HashMap::new(),
             bot_holds: HashMap::new(),
             gates: HashMap::new(),
+            breakers: HashMap::new(),
             hands: HashMap::new(),
         };
         Self(Mutex::new(Inner {

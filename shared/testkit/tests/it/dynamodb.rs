@@ -148,6 +148,14 @@ impl Table {
     }
 }
 
+impl Table {
+    /// Stores an item as it is, whatever was there.
+    pub(crate) async fn put(&self, item: HashMap<String, AttributeValue>) {
+        let put = self.client.put_item().table_name(TABLE).set_item(Some(item));
+        put.send().await.unwrap();
+    }
+}
+
 impl World for Table {
     type Ledger = Ledger;
 

@@ -53,7 +53,7 @@ fn item(map: &HashMap<String, AttributeValue>) -> Value {
     )
 }
 
-async fn assert_written(table: &Table, pk: &str, sk: &str, (name, expected): (&str, Value)) {
+pub(crate) async fn assert_written(table: &Table, pk: &str, sk: &str, (name, expected): (&str, Value)) {
     let written = item(&table.get(pk.to_owned(), sk).await.expect("it was written"));
     let pretty = serde_json::to_string_pretty(&written).unwrap();
     assert_eq!(written, expected, "{name} would be written as\n{pretty}");

@@ -4,6 +4,7 @@
 fn every_case_of_the_contract_is_in_its_list() {
     let list = include_str!("../../src/contract/mod.rs");
     let modules = [
+        include_str!("../../src/contract/breakers.rs"),
         include_str!("../../src/contract/claim.rs"),
         include_str!("../../src/contract/dead.rs"),
         include_str!("../../src/contract/gates.rs"),

@@ -5,6 +5,7 @@
     reason = "helpers of tests: what fails there fails the test"
 )]
 
+mod breakers;
 mod dynamodb;
 mod fake;
 mod golden;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use penstock_local::Stack;
 use penstock_local::logs::{LogLine, Logs};
+use penstock_local::{SIMULATED_TOKEN, Stack};
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::error::RecvError;
 
@@ -22,6 +22,11 @@ pub(super) struct Ready {
     is_simulated: bool,
     state_dir: String,
     is_temporary: bool,
+    /// Where Updates are handed to, if not to a bot inside the processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forward: Option<String>,
+    /// The root of the Bot API that the stack calls.
+    api_root: String,
     pid: u32,
     ready_ms: u64,
 }
@@ -36,6 +41,8 @@ impl Ready {
             is_simulated: stack.sim().is_some(),
             state_dir: stack.state_dir().display().to_string(),
             is_temporary: args.kept_state().is_none(),
+            forward: args.forward.clone(),
+            api_root: stack.api_root().to_owned(),
             pid: std::process::id(),
             ready_ms: millis(started.elapsed()),
         }
@@ -74,6 +81,15 @@ impl Ready {
             "real, by long polling"
         };
         told.push(format!("  bot    @{} ({kind})", self.username));
+        if let Some(url) = &self.forward {
+            told.push(format!("  to     {url}"));
+            if self.is_simulated {
+                told.push(format!(
+                    "  env    your bot reaches simulated Telegram with BOT_API_ROOT={} BOT_TOKEN={SIMULATED_TOKEN}",
+                    self.api_root
+                ));
+            }
+        }
         let life = if self.is_temporary {
             "removed at the end"
         } else {
@@ -217,6 +233,8 @@ mod tests {
             is_simulated: true,
             state_dir: ".penstock".to_owned(),
             is_temporary: false,
+            forward: None,
+            api_root: "http://127.0.0.1:8081".to_owned(),
             pid: 7,
             ready_ms: 850,
         };

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use penstock_domain::secret::BotToken;
+use penstock_domain::secret::{BotToken, WebhookSecret};
 use penstock_local::bridge::BridgeOptions;
-use penstock_local::{SimulatedTelegram, StackOptions, Telegram};
+use penstock_local::{ForwardOptions, SimulatedTelegram, StackOptions, Telegram};
 use telegram_sim::Profile;
 
 use crate::called;
@@ -43,6 +43,18 @@ pub(crate) struct DevArgs {
     /// Remove the webhook that the real bot has; its pending updates are kept
     #[arg(long)]
     pub(crate) take_over: bool,
+    /// Hand Updates to a bot of yours that listens there, in any language, as Telegram would: http://localhost:3000
+    #[arg(long, value_name = "URL")]
+    pub(crate) forward: Option<String>,
+    /// The secret that this bot expects in X-Telegram-Bot-Api-Secret-Token
+    #[arg(
+        long,
+        value_name = "SECRET",
+        requires = "forward",
+        env = "PENSTOCK_FORWARD_SECRET",
+        hide_env_values = true
+    )]
+    pub(crate) forward_secret: Option<String>,
     /// Run the example bot, whichever is deployed: a drill judges by its answers
     #[arg(long, hide = true)]
     pub(crate) example_bot: bool,
@@ -119,6 +131,21 @@ impl DevArgs {
         Duration::from_secs(self.idle_limit)
     }
 
+    /// The bot's own webhook, checked here so that a mistyped one is told at once.
+    fn forward(&self) -> Result<Option<ForwardOptions>, anyhow::Error> {
+        let Some(url) = &self.forward else {
+            return Ok(None);
+        };
+        let secret = self.forward_secret.clone().filter(|secret| !secret.is_empty());
+        let secret = secret.map(WebhookSecret::new);
+        penstock_backend::Target::parse(url, secret.clone(), None)
+            .map_err(|error| anyhow!("--forward: {error}"))?;
+        Ok(Some(ForwardOptions {
+            url: url.clone(),
+            secret,
+        }))
+    }
+
     fn listen(&self) -> SocketAddr {
         let default = if self.ends_by_itself() { 0 } else { DEFAULT_PORT };
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port.unwrap_or(default)))
@@ -145,6 +172,7 @@ impl DevArgs {
         if self.example_bot {
             options.run_example_bot();
         }
+        options.forward = self.forward()?;
         options.time_scale = self.time_scale;
         options.synchronous_full = self.synchronous_full;
         options.external_endpoint.clone_from(&self.aws_endpoint);

@@ -4,6 +4,7 @@
 
 mod dead;
 mod dev;
+mod forward;
 mod headless;
 mod load;
 mod program;

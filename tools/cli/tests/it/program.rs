@@ -48,17 +48,14 @@ impl Dev {
 
     /// A stack on a free port whose time runs so many times as fast.
     pub(crate) fn start_scaled(state_dir: &Path, scale: &str) -> Self {
-        let mut command = program(&[
-            "dev",
-            "--headless",
-            "--json",
-            "--port",
-            "0",
-            "--time-scale",
-            scale,
-            "--state-dir",
-        ]);
-        let mut child = command.arg(state_dir).stdout(Stdio::piped()).spawn().unwrap();
+        Self::start_with(state_dir, &["--time-scale", scale])
+    }
+
+    /// A stack on a free port with these options.
+    pub(crate) fn start_with(state_dir: &Path, options: &[&str]) -> Self {
+        let mut command = program(&["dev", "--headless", "--json", "--port", "0", "--state-dir"]);
+        let command = command.arg(state_dir).args(options);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         output.read_line(&mut line).unwrap();

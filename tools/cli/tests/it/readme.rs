@@ -27,6 +27,8 @@ const KNOWN: &[&str] = &[
     "cargo run",
     "PENSTOCK_BOT_TOKEN=... cargo run",
     "cargo run -- dev --headless --exit-when-idle --events events/",
+    // Run by the tests of `forward.rs`.
+    "cargo run -- dev --forward http://localhost:3000",
     "cargo run -- trigger text",
     "cargo run -- trace ID",
     // Run by the tests of `dead.rs`, with these arguments.

@@ -21,7 +21,8 @@ use tokio::task::JoinSet;
 pub use depths::QueueDepth;
 pub use error::StackError;
 pub use options::{
-    SIMULATED_BOT_ID, SIMULATED_TOKEN, SIMULATED_USERNAME, SimulatedTelegram, StackOptions, Telegram,
+    ForwardOptions, SIMULATED_BOT_ID, SIMULATED_TOKEN, SIMULATED_USERNAME, SimulatedTelegram, StackOptions,
+    Telegram,
 };
 pub use view::View;
 
@@ -102,6 +103,12 @@ impl Stack {
     #[must_use]
     pub fn webhook_secret(&self) -> &str {
         &self.identity.webhook_secret
+    }
+
+    /// The root of the Bot API that the stack calls; a bot that calls simulated Telegram by itself needs it too.
+    #[must_use]
+    pub fn api_root(&self) -> &str {
+        &self.view.facts().api_root
     }
 
     /// The bot's id.

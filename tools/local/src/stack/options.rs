@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use penstock_domain::secret::InstantAck;
+use penstock_domain::secret::{InstantAck, WebhookSecret};
 
 use crate::bridge::BridgeOptions;
 use crate::template::DEFAULT_STACK_NAME;
@@ -47,10 +47,21 @@ pub struct StackOptions {
     /// What ingress may answer in a 200; `None` for the usual: callbacks for simulated Telegram, off
     /// for a bridged bot, as nobody executes an answer there.
     pub instant_ack: Option<InstantAck>,
+    /// The bot's own webhook: Updates are handed to it instead of to the bot inside the processor.
+    pub forward: Option<ForwardOptions>,
     /// File that all lines of functions are appended to.
     pub log_file: Option<PathBuf>,
     /// How a person calls the program, for the commands that the page shows: `penstock` or `cargo run --`.
     pub program: String,
+}
+
+/// A bot's own webhook.
+#[derive(Debug, Clone)]
+pub struct ForwardOptions {
+    /// Its URL.
+    pub url: String,
+    /// What it finds in `X-Telegram-Bot-Api-Secret-Token`; without one there is no such header.
+    pub secret: Option<WebhookSecret>,
 }
 
 /// Which Telegram a stack talks to.
@@ -111,6 +122,7 @@ impl StackOptions {
             synchronous_full: false,
             count_calls: false,
             instant_ack: None,
+            forward: None,
             log_file: None,
             program: "penstock".to_owned(),
         }

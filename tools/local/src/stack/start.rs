@@ -29,6 +29,8 @@ use crate::template::{Account, Resources, Template};
 
 /// The parameter that leads the sender to a Bot API.
 const API_ROOT_PARAMETER: &str = "TelegramApiRoot";
+/// The parameter that names the bot's own webhook.
+const BACKEND_PARAMETER: &str = "BackendUrl";
 /// Where bot secrets are, unless the functions are told another prefix.
 const SECRET_PREFIX_VARIABLE: &str = "BOT_SECRET_PREFIX";
 
@@ -77,7 +79,7 @@ pub(super) async fn start(options: StackOptions) -> Result<Stack, StackError> {
     let (resources, account) = create(&clients, &template, account, &parameters).await?;
 
     let identity = state.identity(side.bot_id())?;
-    let secret = side.secret(&identity, options.instant_ack);
+    let secret = side.secret(&identity, &options);
     let secret_name = format!("{}{}", secret_prefix(&resources, &account), side.bot_id());
     aws::put_secret(&clients.secrets, &secret_name, &secret).await?;
 
@@ -100,6 +102,7 @@ pub(super) async fn start(options: StackOptions) -> Result<Stack, StackError> {
         username: side.username().to_owned(),
         real_bot,
         front_url: front_url.clone(),
+        api_root: side.api_root().to_owned(),
         started_at_ms: clock.now_ms(),
         is_resumed: !state.is_new(),
         program: options.program.clone(),
@@ -179,6 +182,9 @@ fn parameters(options: &StackOptions, template: &Template, api_root: &str) -> BT
         parameters
             .entry(API_ROOT_PARAMETER.to_owned())
             .or_insert_with(|| api_root.to_owned());
+    }
+    if let Some(forward) = &options.forward {
+        parameters.insert(BACKEND_PARAMETER.to_owned(), forward.url.clone());
     }
     parameters
 }

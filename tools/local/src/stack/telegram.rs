@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use axum::middleware::from_fn;
-use penstock_domain::secret::{BotToken, InstantAck};
+use penstock_domain::secret::{BotToken, InstantAck, WebhookSecret};
 use serde_json::json;
 use telegram_sim::{Sim, SimOptions};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::error::StackError;
-use super::options::{SIMULATED_BOT_ID, SIMULATED_TOKEN, SIMULATED_USERNAME, SimulatedTelegram, Telegram};
+use super::options::{
+    SIMULATED_BOT_ID, SIMULATED_TOKEN, SIMULATED_USERNAME, SimulatedTelegram, StackOptions, Telegram,
+};
 use crate::adapters::TelegramClock;
 use crate::aws::guard::programs_only;
 use crate::aws::serve::{Server, loopback};
@@ -92,21 +94,33 @@ impl Side {
     }
 
     /// The bot's secret, as ingress and sender read it.
-    pub(super) fn secret(&self, identity: &BotIdentity, instant_ack: Option<InstantAck>) -> String {
+    pub(super) fn secret(&self, identity: &BotIdentity, options: &StackOptions) -> String {
         let (token, usual) = match self {
             Self::Simulated { .. } => (SIMULATED_TOKEN, InstantAck::Callbacks),
             Self::Real { token, .. } => (token.reveal(), InstantAck::Off),
         };
-        let instant_ack = match instant_ack.unwrap_or(usual) {
+        // A backend may answer a press with a text of its own (design section 3): it is not answered before.
+        let usual = if options.forward.is_some() {
+            InstantAck::Off
+        } else {
+            usual
+        };
+        let instant_ack = match options.instant_ack.unwrap_or(usual) {
             InstantAck::Off => "off",
             InstantAck::Callbacks => "callbacks",
             InstantAck::All => "all",
         };
+        let backend_secret = options
+            .forward
+            .as_ref()
+            .and_then(|forward| forward.secret.as_ref());
+        let backend_secret = backend_secret.map(WebhookSecret::reveal);
         json!({
             "token": token,
             "webhook_secret": identity.webhook_secret,
             "path_key": identity.path_key,
             "instant_ack": instant_ack,
+            "backend_secret": backend_secret,
         })
         .to_string()
     }

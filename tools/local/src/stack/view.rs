@@ -43,6 +43,7 @@ pub(crate) struct Facts {
     pub(crate) username: String,
     pub(crate) real_bot: bool,
     pub(crate) front_url: String,
+    pub(crate) api_root: String,
     pub(crate) started_at_ms: i64,
     /// Whether an earlier start left state behind.
     pub(crate) is_resumed: bool,
