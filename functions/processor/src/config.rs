@@ -1,7 +1,12 @@
 //! What the processor is configured with.
 
+use std::time::Duration;
+
+use lambda_runtime::Error;
 use penstock_aws::{ConfigError, Lookup, Settings};
 use penstock_domain::ledger::Retention;
+
+use crate::logic::{CoreReplies, MAX_AGE, Standby};
 
 pub(crate) struct Config {
     pub(crate) table_name: String,
@@ -42,4 +47,22 @@ pub(crate) fn example_admins(lookup: &Lookup<'_>) -> Result<Vec<i64>, ConfigErro
     let mut settings = Settings::new(lookup);
     let ids = settings.numbers("EXAMPLE_ADMINS");
     settings.finish(ids)
+}
+
+/// What stands in for a backend that is away: `OUTAGE_NOTICE`, the text that waiting chats are told (empty: none);
+/// `CORE_REPLIES`, a JSON object of commands and texts; `MAX_AGE_HOURS`, the longest wait.
+pub(crate) fn standby(lookup: &Lookup<'_>) -> Result<Standby, Error> {
+    let given = |name| lookup(name).unwrap_or_default();
+    let core =
+        CoreReplies::parse(&given("CORE_REPLIES")).map_err(|error| format!("CORE_REPLIES: {error}"))?;
+    let max_age = match given("MAX_AGE_HOURS").as_str() {
+        "" => MAX_AGE,
+        hours => {
+            let hours: u64 = hours
+                .parse()
+                .map_err(|_| format!("MAX_AGE_HOURS: {hours:?} is no whole number of hours"))?;
+            Duration::from_secs(hours.saturating_mul(3600))
+        }
+    };
+    Ok(Standby::new(&given("OUTAGE_NOTICE"), core, max_age))
 }

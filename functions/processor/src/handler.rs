@@ -69,6 +69,12 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw> penst
             Err(error @ ReadError::Malformed(_)) => poison(deps, record, &error).await,
         }
     }
+
+    async fn passed_over(&self, record: &Record, alone: &Alone) {
+        if let Ok(envelope) = Envelope::read(&record.body) {
+            Delivery::new(self.0, record, &envelope).passed_over(alone).await;
+        }
+    }
 }
 
 /// A body that is none of ours is kept for a person, and its group goes on.

@@ -28,6 +28,8 @@ mod claims;
 mod failures;
 #[path = "handler_tests/forward.rs"]
 mod forward;
+#[path = "handler_tests/outage.rs"]
+mod outage;
 #[path = "handler_tests/outcomes.rs"]
 mod outcomes;
 #[path = "handler_tests/queue.rs"]

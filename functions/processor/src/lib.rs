@@ -22,7 +22,7 @@ use penstock_ports::Clock as _;
 pub use cache::StateCache;
 pub use handler::{Deps, handle};
 pub use limits::NEEDED;
-pub use logic::{Backends, Forwarding, Logic, NoBackend, Try};
+pub use logic::{Backends, BadReplies, CoreReplies, Forwarding, Logic, NoBackend, Standby, Try};
 pub use run_bot::RunFailure;
 
 /// Serves the Lambda runtime until it ends: with the backend that is configured, else with the example bot.
@@ -61,7 +61,8 @@ async fn forward(lookup: &Lookup<'_>, target: String) -> Result<(), Error> {
     let breakers = Ledger::new(clients.dynamodb(), &config.table_name, config.retention);
     let instance = lookup("AWS_LAMBDA_LOG_STREAM_NAME").unwrap_or_default();
     let instance = format!("{instance}:{}:{}", std::process::id(), clock.now());
-    serve_logic(lookup, &clients, Forwarding::new(backends, breakers, &instance)).await
+    let logic = Forwarding::new(backends, breakers, &instance).with_standby(config::standby(lookup)?);
+    serve_logic(lookup, &clients, logic).await
 }
 
 async fn serve_logic<L: Logic>(lookup: &Lookup<'_>, clients: &Clients, bot: L) -> Result<(), Error> {

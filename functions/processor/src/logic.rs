@@ -2,8 +2,10 @@
 
 mod built_in;
 mod forward;
+mod standby;
 
 use penstock_bot::{Context, Incoming, Outcome, Reads};
+use penstock_domain::ids::BotId;
 use penstock_domain::retry::{Jitter, RetryPolicy};
 use penstock_domain::time::Timestamp;
 use penstock_outage::Turn;
@@ -12,6 +14,8 @@ use penstock_ports::{Clock, RunAs, Subject};
 use crate::run_bot::RunFailure;
 
 pub use forward::{Backends, Forwarding, NoBackend};
+pub use standby::{BadReplies, CoreReplies, Standby};
+pub(crate) use standby::{MAX_AGE, StandIn};
 
 /// One try of one Update.
 pub struct Try<'a> {
@@ -38,6 +42,17 @@ pub trait Logic: Send + Sync {
 
     /// Whether the last of an Update's tries may be made. Asked after its claim; one that waits is given back.
     fn last_try(&self, subject: &Subject, now: Timestamp, draw: Jitter) -> impl Future<Output = Turn> + Send;
+
+    /// Since when nothing of the bot is tried, and what stands in for its backend meanwhile. `None`: there is nothing
+    /// to stand in for.
+    fn standby(
+        &self,
+        bot: BotId,
+        now: Timestamp,
+    ) -> impl Future<Output = Option<(Timestamp, &Standby)>> + Send {
+        let _ = (bot, now);
+        async { None }
+    }
 
     /// What handling the Update reads.
     ///

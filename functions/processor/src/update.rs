@@ -8,6 +8,7 @@
 mod claim;
 mod run;
 mod settle;
+mod stand_in;
 
 use std::time::Duration;
 
@@ -78,14 +79,7 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw>
             Turn::Free => {}
             // Its place in a ramp, at most a second away.
             Turn::In(wait) => tokio::time::sleep(self.deps.clock.real(wait)).await,
-            Turn::Deferred(wait) => {
-                tracing::info!(
-                    trace_id = self.subject.trace_id,
-                    wait_ms = wait.as_millis(),
-                    "the backend is away: the update waits"
-                );
-                return Verdict::ComeBackIn(wait);
-            }
+            Turn::Deferred(wait) => return self.wait_out(wait, alone).await,
         }
         let now = self.deps.clock.now();
         let request = self.request(now);

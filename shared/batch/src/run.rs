@@ -50,6 +50,13 @@ impl Verdict {
 pub trait Handler: Sync {
     /// Handles a record. `alone` is the right to be the only one of this batch.
     fn handle(&self, record: &Record, alone: &Alone) -> impl Future<Output = Verdict> + Send;
+
+    /// Looks at a record that is not handled now, since one before it in its group comes back. It comes back with that
+    /// one, whatever this does.
+    fn passed_over(&self, record: &Record, alone: &Alone) -> impl Future<Output = ()> + Send {
+        let _ = (record, alone);
+        async {}
+    }
 }
 
 /// The time that is left.
@@ -201,6 +208,9 @@ async fn run_group<'a>(
 ) -> Ended<'a> {
     for (index, record) in members.iter().enumerate() {
         if let Verdict::ComeBackIn(wait) = run_one(record, handler, time, alone).await {
+            for record in &members[index + 1..] {
+                pass_over(record, handler, time, alone).await;
+            }
             return Ended {
                 done: members[..index].to_vec(),
                 failed: members[index..].iter().map(|record| (*record, wait)).collect(),
@@ -222,6 +232,20 @@ async fn run_one(record: &Record, handler: &impl Handler, time: &impl Time, alon
         .await;
     alone.end();
     verdict.unwrap_or(Verdict::ComeBackIn(AFTER_PANIC))
+}
+
+/// Only with time to spare: nobody depends on it.
+async fn pass_over(record: &Record, handler: &impl Handler, time: &impl Time, alone: &Alone) {
+    if time.left() < time.needed() || !alone.begin() {
+        return;
+    }
+    let passed = AssertUnwindSafe(handler.passed_over(record, alone))
+        .catch_unwind()
+        .await;
+    alone.end();
+    if passed.is_err() {
+        tracing::error!("looking at a record that waits panicked");
+    }
 }
 
 #[cfg(test)]

@@ -157,6 +157,7 @@ struct Scripted {
     waits: HashMap<String, Duration>,
     panics: Option<String>,
     seen: Mutex<Vec<String>>,
+    passed_over: Mutex<Vec<String>>,
 }
 
 impl Handler for Scripted {
@@ -167,6 +168,11 @@ impl Handler for Scripted {
         self.waits
             .get(&record.id)
             .map_or(Verdict::Done, |wait| Verdict::ComeBackIn(*wait))
+    }
+
+    async fn passed_over(&self, record: &Record, _alone: &Alone) {
+        self.passed_over.lock().unwrap().push(record.id.clone());
+        assert_ne!(self.panics.as_ref(), Some(&record.id), "told to panic");
     }
 }
 
@@ -208,6 +214,27 @@ async fn a_failure_holds_the_rest_of_its_group_and_no_other() {
         ids.map(String::as_str).collect::<Vec<_>>()
     };
     assert_eq!((of("a"), of("b")), (vec!["a1", "a2"], vec!["b1", "b2"]));
+}
+
+#[tokio::test]
+async fn what_waits_behind_a_failure_is_looked_at_and_comes_back_whatever_becomes_of_that() {
+    let batch = ["a1", "a2", "a3"].map(|id| record(id, "a"));
+    let handler = Scripted {
+        waits: [("a1".to_owned(), Duration::from_secs(7))].into(),
+        panics: Some("a2".to_owned()),
+        ..Scripted::default()
+    };
+    let report = run(&batch, &handler, &Plenty, &Queue::default()).await;
+    assert_eq!(report.failures, ["a1", "a2", "a3"]);
+    assert_eq!(*handler.passed_over.lock().unwrap(), ["a2", "a3"]);
+    assert_eq!(*handler.seen.lock().unwrap(), ["a1"]);
+    let little = Left(Duration::from_secs(4), AN_HOUR);
+    run(&batch, &handler, &little, &Queue::default()).await;
+    assert_eq!(
+        handler.passed_over.lock().unwrap().len(),
+        2,
+        "only with time to spare"
+    );
 }
 
 #[tokio::test]

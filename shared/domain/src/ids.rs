@@ -90,6 +90,19 @@ impl LedgerKey {
         Self(format!("{bot}:q:{}", hex(&Sha256::digest(body))))
     }
 
+    /// The key of what answers a pressed button in its backend's place: `{key of the Update}:ack`.
+    #[must_use]
+    pub fn acknowledgement(of: &Self) -> Self {
+        Self(format!("{of}:ack"))
+    }
+
+    /// The key of the one notice to those of a group that its Updates wait: `{bot}:n:{hour}:{group}`, the hour (since
+    /// 1970) being that in which their wait began.
+    #[must_use]
+    pub fn notice(bot: BotId, hour: i64, group: &MessageGroupId) -> Self {
+        Self(format!("{bot}:n:{hour}:{}", chat_of_group(group)))
+    }
+
     /// Takes a key as it was stored.
     #[must_use]
     pub fn from_stored(key: String) -> Self {

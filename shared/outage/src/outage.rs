@@ -92,6 +92,15 @@ impl<B: Breakers> Outage<B> {
         }
     }
 
+    /// Since when nothing of the bot is tried, if its door is shut. Takes no place in a ramp.
+    pub async fn shut_since(&self, bot: BotId, now: Timestamp) -> Option<Timestamp> {
+        let door = self.door(bot);
+        match self.current(bot, &door, now).await.breaker {
+            Breaker::Open { opened_at, .. } | Breaker::HalfOpen { opened_at, .. } => Some(opened_at),
+            Breaker::Closed { .. } | Breaker::Ramp { .. } => None,
+        }
+    }
+
     /// The backend answered an Update, be it with a failure of its own.
     pub async fn answered(&self, bot: BotId, now: Timestamp) {
         let door = self.door(bot);

@@ -16,7 +16,7 @@ type Given = (String, String, u32, u64);
 
 /// What a backend was given, and what it answers next; without a script it answers well.
 #[derive(Debug, Clone, Default)]
-struct Scripted {
+pub(super) struct Scripted {
     answers: Arc<Mutex<VecDeque<Answer>>>,
     given: Arc<Mutex<Vec<Given>>>,
     is_away: Arc<Mutex<bool>>,
@@ -25,19 +25,19 @@ struct Scripted {
 }
 
 impl Scripted {
-    fn answers(&self, answer: Answer) {
+    pub(super) fn answers(&self, answer: Answer) {
         self.answers.lock().unwrap().push_back(answer);
     }
 
-    fn given(&self) -> Vec<Given> {
+    pub(super) fn given(&self) -> Vec<Given> {
         self.given.lock().unwrap().clone()
     }
 
-    fn goes_away(&self, is_away: bool) {
+    pub(super) fn goes_away(&self, is_away: bool) {
         *self.is_away.lock().unwrap() = is_away;
     }
 
-    fn heads(&self) -> u32 {
+    pub(super) fn heads(&self) -> u32 {
         *self.heads.lock().unwrap()
     }
 }
@@ -77,7 +77,7 @@ impl Backends for Scripted {
     }
 }
 
-type Forwards = Processor<FakeLedger, Forwarding<Scripted, FakeLedger>>;
+pub(super) type Forwards = Processor<FakeLedger, Forwarding<Scripted, FakeLedger>>;
 
 fn forwards() -> (Forwards, Scripted) {
     let backend = Scripted::default();

@@ -11,7 +11,7 @@ use penstock_domain::time::Timestamp;
 use penstock_outage::{Outage, Turn};
 use penstock_ports::{Backend, BackendError, Breakers, Clock, Forward, RunAs, Subject};
 
-use super::{Logic, Try};
+use super::{Logic, Standby, Try};
 use crate::limits::HANDLER_LIMIT;
 use crate::run_bot::RunFailure;
 
@@ -40,6 +40,7 @@ pub enum NoBackend {
 pub struct Forwarding<K, S> {
     backends: K,
     outage: Outage<S>,
+    standby: Standby,
 }
 
 impl<K: Backends, S: Breakers> Forwarding<K, S> {
@@ -48,7 +49,14 @@ impl<K: Backends, S: Breakers> Forwarding<K, S> {
         Self {
             backends,
             outage: Outage::new(breakers, instance),
+            standby: Standby::default(),
         }
+    }
+
+    /// With that in the backend's place while it is away.
+    #[must_use]
+    pub fn with_standby(self, standby: Standby) -> Self {
+        Self { standby, ..self }
     }
 
     /// Makes the one HEAD that a shut door waits for, if it is this process's turn. Whether the door may have opened.
@@ -109,6 +117,11 @@ impl<K: Backends, S: Breakers> Logic for Forwarding<K, S> {
             return self.outage.entry(bot, received_at, now, draw).await;
         }
         turn
+    }
+
+    async fn standby(&self, bot: BotId, now: Timestamp) -> Option<(Timestamp, &Standby)> {
+        let shut_since = self.outage.shut_since(bot, now).await?;
+        Some((shut_since, &self.standby))
     }
 
     async fn last_try(&self, subject: &Subject, now: Timestamp, draw: Jitter) -> Turn {

@@ -8,6 +8,7 @@ use penstock_domain::failure::Disposition;
 use penstock_domain::ids::chat_of_group;
 use penstock_domain::intent::{LONGEST_DELAY, plan};
 use penstock_domain::ledger::{Record, Refusal};
+use penstock_domain::retry::RetryPolicy;
 use penstock_domain::time::Timestamp;
 use penstock_outage::Turn;
 use penstock_ports::{
@@ -79,7 +80,19 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw> Deliv
         {
             return self.wait_for_backend(run, wait).await;
         }
-        match self.run(run, &incoming, now).await {
+        let ran = self.run(run, &incoming, now).await;
+        self.ended(run, &policy, ran, now).await
+    }
+
+    /// What a run's end means for its delivery.
+    async fn ended(
+        &self,
+        run: &RunAs,
+        policy: &RetryPolicy,
+        ran: Result<Ran, PortError>,
+        now: Timestamp,
+    ) -> Verdict {
+        match ran {
             Ok(Ran::Committed(count)) => {
                 tracing::info!(
                     trace_id = self.subject.trace_id,
@@ -105,9 +118,27 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw> Deliv
                 Verdict::ComeBackIn(LEASE_LOST_WAIT)
             }
             Ok(Ran::Refused(refusal, record)) => self.found_a_record(&refusal, &record).await,
-            Ok(Ran::Failed(failed)) => self.fail(run, &policy, &failed).await,
-            Err(error) => self.give_back(run, &policy, &error).await,
+            Ok(Ran::Failed(failed)) => self.fail(run, policy, &failed).await,
+            Err(error) => self.give_back(run, policy, &error).await,
         }
+    }
+
+    /// Commits an outcome that no handler gave.
+    pub(super) async fn commit_without_run(
+        &self,
+        run: &RunAs,
+        incoming: &Incoming,
+        outcome: Outcome,
+        now: Timestamp,
+    ) -> Verdict {
+        let ran = match self.commit(run, outcome, &Reads::nothing(), 0).await {
+            Ok(Committed::Ran(ran)) => Ok(ran),
+            // It has no state and no records.
+            Ok(Committed::StateConflict) => Ok(Ran::Failed(state_conflict())),
+            Ok(Committed::Unexpected(n)) => Ok(Ran::Failed(condition_failed(n))),
+            Err(error) => Err(error),
+        };
+        self.ended(run, &self.deps.bot.policy(incoming), ran, now).await
     }
 
     /// Runs the handler and commits; again with what is there now where that was changed under it.

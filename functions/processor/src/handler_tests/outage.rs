@@ -1,0 +1,208 @@
+//! What people are told while a backend is away.
+
+use penstock_domain::breaker::FIRST_WAIT;
+use penstock_domain::intent::IntentState;
+
+use super::forward::{Forwards, Scripted};
+use super::*;
+use crate::logic::{CoreReplies, Forwarding, Standby};
+
+const NOTICE: &str = "We will answer soon.";
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// A processor whose backend has been away for a while, with that longest wait.
+async fn away_for(secs: u64, max_age: Duration) -> (Forwards, Scripted) {
+    let backend = Scripted::default();
+    backend.goes_away(true);
+    let core = CoreReplies::parse(r#"{"help": "Ask me anything."}"#).unwrap();
+    let logic = Forwarding::new(backend.clone(), FakeLedger::new(RETENTION), "here")
+        .with_standby(Standby::new(NOTICE, core, max_age));
+    let world = processor(FakeLedger::new(RETENTION), logic);
+    // The try that finds it away shuts the door.
+    assert_eq!(deliver(&world, &[record(1, 1)]).await.len(), 1);
+    world.clock.advance(Duration::from_secs(secs));
+    (world, backend)
+}
+
+/// The delivery of an Update that comes now.
+fn now(world: &Forwards, raw: &str) -> Record {
+    let found = route(raw.as_bytes()).unwrap();
+    let trace = trace_id(BOT, found.update_id);
+    Record {
+        body: enclose(BOT, &found, &trace, raw, world.clock.now()),
+        sent_at_ms: world.clock.now().as_millis(),
+        ..record_of(raw)
+    }
+}
+
+fn text(world: &Forwards, update: i64, chat: i64, text: &str) -> Record {
+    let chat = json!({"id": chat, "type": "private"});
+    let raw = json!({"update_id": update, "message": {"message_id": 1, "chat": chat, "text": text}});
+    now(world, &raw.to_string())
+}
+
+fn press(world: &Forwards, update: i64, chat: i64) -> Record {
+    let message = json!({"message_id": 1, "chat": {"id": chat, "type": "private"}});
+    let query = json!({"id": format!("q{update}"), "from": {"id": chat}, "message": message});
+    now(
+        world,
+        &json!({"update_id": update, "callback_query": query}).to_string(),
+    )
+}
+
+/// What was sent on: method and parameters.
+fn said(world: &Forwards) -> Vec<(String, serde_json::Value)> {
+    let bodies = world.outbound.messages().into_iter().map(|message| message.body);
+    bodies
+        .map(|body| {
+            let call = Outbound::read(&body).unwrap().call;
+            (call.method.clone(), serde_json::from_str(&call.params).unwrap())
+        })
+        .collect()
+}
+
+fn told(chat: i64) -> (String, serde_json::Value) {
+    ("sendMessage".to_owned(), json!({"chat_id": chat, "text": NOTICE}))
+}
+
+#[tokio::test]
+async fn a_chat_is_told_once_in_an_outage_and_its_updates_wait_without_a_record() {
+    let (world, backend) = away_for(10, DAY).await;
+    for update in [10, 11, 12] {
+        let waits = deliver(&world, &[text(&world, update, 5, PRIVATE)]).await;
+        assert_eq!(waits.len(), 1, "it waits on");
+        assert!(world.inbox.row(&key(update)).is_none());
+        world.clock.advance(Duration::from_secs(20));
+    }
+    deliver(&world, &[text(&world, 13, 6, PRIVATE)]).await;
+    assert_eq!(said(&world), [told(5), told(6)]);
+    assert_eq!(backend.given().len(), 1);
+}
+
+#[tokio::test]
+async fn a_restart_of_the_backend_is_not_worth_a_notice() {
+    let (world, _) = away_for(0, DAY).await;
+    deliver(&world, &[text(&world, 10, 5, PRIVATE)]).await;
+    assert_eq!(said(&world), []);
+}
+
+#[tokio::test]
+async fn another_instance_does_not_tell_a_chat_again() {
+    let (world, backend) = away_for(10, DAY).await;
+    deliver(&world, &[text(&world, 10, 5, PRIVATE)]).await;
+    let first = world.outbound.messages().remove(0).deduplication;
+    // It knows of nothing but the table.
+    let logic = Forwarding::new(backend, FakeLedger::new(RETENTION), "there").with_standby(Standby::new(
+        NOTICE,
+        CoreReplies::default(),
+        DAY,
+    ));
+    let other = processor(world.inbox, logic);
+    deliver(&other, &[record(2, 2)]).await;
+    other.clock.advance(Duration::from_secs(10));
+    deliver(&other, &[text(&other, 11, 5, PRIVATE)]).await;
+    // Nobody has sent the first yet, so it is sent on once more: the queue knows it, and a sender claims it.
+    let again: Vec<_> = other
+        .outbound
+        .messages()
+        .into_iter()
+        .map(|message| message.deduplication)
+        .collect();
+    assert_eq!(again, [first]);
+    assert!(other.inbox.row(&key(11)).is_none());
+}
+
+#[tokio::test]
+async fn a_notice_that_was_committed_and_not_sent_on_is_sent_on_by_the_next() {
+    let (world, _) = away_for(10, DAY).await;
+    world.outbound.fail_next(1, penstock_testkit::Fault::Unavailable);
+    deliver(&world, &[text(&world, 10, 5, PRIVATE)]).await;
+    assert_eq!(said(&world), []);
+    deliver(&world, &[text(&world, 11, 5, PRIVATE)]).await;
+    assert_eq!(said(&world), [told(5)]);
+}
+
+#[tokio::test]
+async fn a_pressed_button_is_answered_once_at_once_even_behind_what_waits() {
+    let (world, _) = away_for(0, DAY).await;
+    let batch = [
+        text(&world, 10, 5, PRIVATE),
+        press(&world, 11, 5),
+        press(&world, 12, 6),
+    ];
+    let waits = deliver(&world, &batch).await;
+    assert_eq!(waits.len(), 3);
+    world.clock.advance(FIRST_WAIT);
+    deliver(&world, &batch.each_ref().map(again)).await;
+    let answered: Vec<_> = said(&world)
+        .into_iter()
+        .filter(|(method, _)| method == "answerCallbackQuery")
+        .map(|(_, params)| params)
+        .collect();
+    // The groups of a batch run side by side.
+    assert_eq!(answered.len(), 2);
+    for id in ["q11", "q12"] {
+        assert!(answered.contains(&json!({"callback_query_id": id, "text": NOTICE})));
+    }
+    let ack = LedgerKey::acknowledgement(&key(11));
+    assert_eq!(
+        world.inbox.row(&ack).unwrap().record.intents[0].state,
+        IntentState::Intended
+    );
+    assert!(world.inbox.row(&key(11)).is_none(), "its handler runs later");
+}
+
+#[tokio::test]
+async fn a_core_command_works_while_the_backend_is_away_and_never_reaches_it() {
+    let (world, backend) = away_for(0, DAY).await;
+    let help = text(&world, 10, 5, "/help");
+    assert!(deliver(&world, std::slice::from_ref(&help)).await.is_empty());
+    let answer = (
+        "sendMessage".to_owned(),
+        json!({"chat_id": 5, "text": "Ask me anything."}),
+    );
+    assert_eq!(said(&world), [answer]);
+    assert_eq!(state_of(&world, 10), State::Done);
+    // Behind what waits it is answered too, and done with when it comes first.
+    let behind = [text(&world, 20, 6, PRIVATE), text(&world, 21, 6, "/help")];
+    assert_eq!(deliver(&world, &behind).await.len(), 2);
+    assert_eq!(said(&world).len(), 2);
+    assert_eq!(state_of(&world, 21), State::Done);
+    deliver(&world, &behind.each_ref().map(again)).await;
+    assert_eq!(said(&world).len(), 2, "answered once");
+    backend.goes_away(false);
+    world.clock.advance(Duration::from_secs(60));
+    deliver_until_done(&world, &again(&behind[0])).await;
+    deliver_until_done(&world, &again(&behind[1])).await;
+    let given: Vec<_> = backend.given().into_iter().map(|given| given.0).collect();
+    assert!(given.contains(&key(20).to_string()));
+    assert!(!given.contains(&key(21).to_string()) && !given.contains(&key(10).to_string()));
+}
+
+#[tokio::test]
+async fn what_has_waited_longer_than_it_may_is_parked_and_its_group_goes_on() {
+    let (world, backend) = away_for(0, Duration::from_secs(3_600)).await;
+    let batch = [text(&world, 10, 5, PRIVATE), text(&world, 11, 5, PRIVATE)];
+    world.clock.advance(Duration::from_secs(3_600));
+    assert_eq!(deliver(&world, &batch).await.len(), 2, "an hour is not longer");
+    world.clock.advance(Duration::from_secs(1));
+    let newer = text(&world, 12, 5, PRIVATE);
+    let [first, second] = batch.each_ref().map(again);
+    let waits = deliver(&world, &[first, second, newer]).await;
+    assert_eq!(waits.len(), 1);
+    for update in [10, 11] {
+        let row = world.inbox.row(&key(update)).unwrap();
+        let last = row.record.tries.last().unwrap();
+        assert_eq!(
+            (row.record.state, row.record.attempts, last.code.as_str()),
+            (State::Dead, 0, "too_old")
+        );
+        assert!(last.message.contains("redrive it when the backend is back"));
+        assert!(row.raw.unwrap().contains(PRIVATE));
+    }
+    assert_eq!(backend.given().len(), 1);
+}
+
+fn state_of(world: &Forwards, update: i64) -> State {
+    world.inbox.row(&key(update)).unwrap().record.state
+}
