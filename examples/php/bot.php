@@ -41,7 +41,11 @@ if ($text !== null && preg_match('~^/start(@\w+)?(\s|$)~', $text)) {
 } elseif ($text !== null) {
     call('sendMessage', ['chat_id' => $chat, 'text' => "You said: $text"]);
 } elseif ($chat !== null && ($update['callback_query']['data'] ?? null) === 'press') {
-    call('answerCallbackQuery', ['callback_query_id' => $update['callback_query']['id'], 'text' => 'Thank you']);
+    try {
+        call('answerCallbackQuery', ['callback_query_id' => $update['callback_query']['id'], 'text' => 'Thank you']);
+    } catch (RuntimeException) {
+        // Refused once the press was answered, or is long ago. What it asked for is done all the same.
+    }
     call('sendMessage', ['chat_id' => $chat, 'text' => 'You pressed.']);
 }
 http_response_code(200);

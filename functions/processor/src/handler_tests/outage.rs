@@ -124,7 +124,7 @@ async fn a_notice_that_was_committed_and_not_sent_on_is_sent_on_by_the_next() {
 
 #[tokio::test]
 async fn a_pressed_button_is_answered_once_at_once_even_behind_what_waits() {
-    let (world, _) = away_for(0, DAY).await;
+    let (world, _) = away_for(10, DAY).await;
     let batch = [
         text(&world, 10, 5, PRIVATE),
         press(&world, 11, 5),

@@ -14,7 +14,8 @@ use penstock_domain::intent::Call;
 use penstock_domain::kind::UpdateKind;
 use penstock_domain::time::Timestamp;
 
-/// How long a backend is away before a chat is told: a restart of the backend is over sooner, and not worth a message.
+/// How long a backend is away before people are told: a restart is over sooner, and not worth a message. Nor is a button
+/// answered before: the backend's own answer to it would then be refused as one too many.
 const TOLD_AFTER: Duration = Duration::from_secs(10);
 /// An Update that came so long before the door was shut has waited in an earlier outage, and its chat was told then.
 const NEWS_FOR: Duration = Duration::from_secs(600);
@@ -148,7 +149,8 @@ impl Standby {
         if now.since(received_at) > self.max_age {
             return StandIn::TooOld;
         }
-        if let Some(callback) = &incoming.callback {
+        let is_outage = now.since(shut_since) >= TOLD_AFTER;
+        if let Some(callback) = incoming.callback.as_ref().filter(|_| is_outage) {
             return self.acknowledge(&callback.id, received_at, now);
         }
         // Its sender waits for an answer: not for an edit, nor in a channel, nor through somebody's own account.
@@ -163,7 +165,7 @@ impl Standby {
         let notice = self
             .notice
             .as_deref()
-            .filter(|_| is_asked && is_news && now.since(shut_since) >= TOLD_AFTER);
+            .filter(|_| is_outage && is_asked && is_news);
         match notice.and_then(|notice| incoming.reply(notice)) {
             Some(call) => StandIn::Tell {
                 hour: shut_since.as_millis().div_euclid(HOUR_MS),

@@ -100,9 +100,13 @@ fn the_notice_is_one_for_the_hour_in_which_the_outage_began() {
 }
 
 #[test]
-fn a_pressed_button_is_answered_at_once_with_the_notice_and_not_when_it_is_too_late() {
+fn a_pressed_button_is_answered_with_the_notice_once_it_is_no_mere_restart_and_not_when_it_is_too_late() {
     let standby = Standby::new(&"ä".repeat(300), CoreReplies::default(), MAX_AGE);
-    let StandIn::Acknowledge(call) = standby.stand_in(&pressed("77"), SHUT, SHUT, SHUT) else {
+    assert_eq!(
+        standby.stand_in(&pressed("77"), SHUT, SHUT, secs(9)),
+        StandIn::Nothing
+    );
+    let StandIn::Acknowledge(call) = standby.stand_in(&pressed("77"), secs(10), SHUT, secs(10)) else {
         panic!("not answered");
     };
     assert_eq!(call.method, "answerCallbackQuery");
