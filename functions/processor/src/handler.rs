@@ -12,6 +12,10 @@ use crate::cache::StateCache;
 use crate::logic::Logic;
 use crate::update::Delivery;
 
+/// Receives of one message beyond which something is wrong (design section 4): a day's outage of a backend comes to about
+/// 160, and after 1,000 the queue gives it up. The template's alarm counts lines with more.
+const OFTEN: u32 = 300;
+
 /// What the processor works with.
 pub struct Deps<I, U, O, B, C, D> {
     /// The ledger.
@@ -55,6 +59,13 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw> penst
 {
     async fn handle(&self, record: &Record, alone: &Alone) -> Verdict {
         let deps = self.0;
+        if record.receive_count > OFTEN {
+            tracing::error!(
+                receive_count = record.receive_count,
+                bot.id = BotId::of_name(&record.group).0,
+                "an update was received very often: something holds it up"
+            );
+        }
         match Envelope::read(&record.body) {
             Ok(envelope) => Delivery::new(deps, record, &envelope).handle(alone).await,
             Err(ReadError::Newer(version)) => {

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::failure::{Ended, Failure};
-use crate::{bench, dead, dev, drill, trace, trigger};
+use crate::{bench, dead, dev, drill, status, trace, trigger};
 
 /// What every command's help ends with.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 all is well; 1 it ran but did not end as it should; 2 something has to be put \
@@ -29,6 +29,9 @@ pub(crate) enum Command {
     /// Send a sample update, or one of your own, to the running stack
     #[command(after_help = EXIT_CODES)]
     Trigger(trigger::TriggerArgs),
+    /// Tell how a stack is: its queues, the bot's backend, and what needs a person
+    #[command(after_help = EXIT_CODES)]
+    Status(status::StatusArgs),
     /// Tell what became of an update
     #[command(after_help = EXIT_CODES)]
     Trace(trace::TraceArgs),
@@ -55,6 +58,7 @@ pub(crate) async fn run(command: Command) -> Result<Ended, Failure> {
     match command {
         Command::Dev(args) => Box::pin(dev::run(&args)).await,
         Command::Trigger(args) => trigger::run(&args).await,
+        Command::Status(args) => Box::pin(status::run(&args)).await,
         Command::Trace(args) => Box::pin(trace::run(&args)).await,
         Command::Dead(dead) => Box::pin(dead::run(&dead)).await,
         Command::Bench(args) => Box::pin(bench::run(&args)).await,
@@ -127,6 +131,7 @@ mod tests {
         for line in [
             "penstock dev --json",
             "penstock trigger text --json",
+            "penstock status --json",
             "penstock trace 5 --json",
             "penstock bench --json",
             "penstock dead list --json",

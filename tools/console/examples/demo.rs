@@ -89,6 +89,7 @@ impl Source for Demo {
             BotMode::Real
         };
         Snapshot {
+            backend: None,
             stack: "penstock".to_owned(),
             bot: BotView {
                 username: "penstock_demo_bot".to_owned(),

@@ -22,8 +22,8 @@ use http::StatusCode;
 
 pub use chat::{GROUP_ID, PEOPLE};
 pub use model::{
-    BotMode, BotView, ErrorView, FunctionView, LogLevel, LogLine, QueueView, SendState, SendView, Snapshot,
-    Source, Stage, Totals, UpdateView,
+    BackendState, BackendView, BotMode, BotView, ErrorView, FunctionView, LogLevel, LogLine, QueueView,
+    SendState, SendView, Snapshot, Source, Stage, Totals, UpdateView,
 };
 
 /// The console as a router that can be merged into another one: its routes are `/`, `/console.css`,

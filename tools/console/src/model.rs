@@ -39,6 +39,8 @@ pub struct Snapshot {
     pub is_resumed: bool,
     /// How a person calls the program, for commands to type: `penstock` or `cargo run --`.
     pub program: String,
+    /// The bot's own backend, where Updates are handed to one.
+    pub backend: Option<BackendView>,
     /// All queues, dead-letter queues too.
     pub queues: Vec<QueueView>,
     /// All functions.
@@ -67,6 +69,30 @@ pub enum BotMode {
     Simulated,
     /// The real one.
     Real,
+}
+
+/// A bot's own backend.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackendView {
+    /// Where it is.
+    pub url: String,
+    /// Whether it is tried.
+    pub state: BackendState,
+    /// What that means, and what to do.
+    pub words: String,
+}
+
+/// Whether a backend is tried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BackendState {
+    /// With every update.
+    #[default]
+    Up,
+    /// With none.
+    Away,
+    /// With more and more.
+    Returning,
 }
 
 /// A queue.

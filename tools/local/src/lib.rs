@@ -6,6 +6,7 @@
 
 mod adapters;
 pub mod aws;
+pub mod backend;
 pub mod bridge;
 pub mod calls;
 pub mod clock;

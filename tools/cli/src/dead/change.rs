@@ -11,9 +11,9 @@ use penstock_repair::{Change, changes, edit, editable};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::place::PlaceArgs;
 use super::{Account, failed, redrive_command};
 use crate::failure::{Ended, Failure};
+use crate::place::PlaceArgs;
 use crate::print;
 use crate::trace::Subject;
 

@@ -7,10 +7,10 @@ use penstock_ports::Repairs as _;
 use penstock_repair::{RepairError, discard};
 use serde::Serialize;
 
-use super::place::{Place, PlaceArgs};
 use super::select::{SelectArgs, Selected};
 use super::{Account, failed};
 use crate::failure::{Ended, Failure};
+use crate::place::{Place, PlaceArgs};
 use crate::print;
 
 /// Which ones.

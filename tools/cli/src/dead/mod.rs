@@ -5,7 +5,6 @@ mod age;
 mod change;
 mod discard;
 mod list;
-mod place;
 mod redrive;
 mod select;
 mod show;
@@ -13,10 +12,10 @@ mod show;
 use clap::{Args, Subcommand};
 use penstock_domain::ids::LedgerKey;
 
-use self::place::PlaceArgs;
 use crate::called;
 use crate::cli::EXIT_CODES;
 use crate::failure::{Ended, Failure};
+use crate::place::PlaceArgs;
 
 /// Dead letters.
 #[derive(Debug, Subcommand)]

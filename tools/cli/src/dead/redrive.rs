@@ -7,11 +7,11 @@ use penstock_ports::{Letter, Repairs as _};
 use penstock_repair::{Bulk, Redriven, RepairError, carry_out, oldest_first, plan, redrive_all};
 use serde::Serialize;
 
-use super::place::{Place, PlaceArgs};
 use super::select::{SelectArgs, Selected};
 use super::{Account, failed};
 use crate::called;
 use crate::failure::{Ended, Failure};
+use crate::place::{Place, PlaceArgs};
 use crate::print;
 
 /// Which ones.

@@ -9,9 +9,9 @@ use penstock_ports::{AttentionKind, Letter, Need};
 use penstock_repair::{Filter, Found, find};
 
 use super::age;
-use super::place::Place;
 use crate::called;
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::print;
 use crate::trace::Subject;
 

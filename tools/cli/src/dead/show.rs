@@ -10,9 +10,9 @@ use penstock_ports::{AuditRow, Letter, Repairs as _};
 use penstock_repair::{RepairError, cure};
 use serde::Serialize;
 
-use super::place::PlaceArgs;
 use super::{failed, redrive_command};
 use crate::failure::{Ended, Failure};
+use crate::place::PlaceArgs;
 use crate::print;
 use crate::trace::{Subject, utc};
 

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::{age, count};
-use crate::model::{FunctionView, QueueView, Snapshot};
+use crate::model::{BackendState, FunctionView, QueueView, Snapshot};
 use crate::rates::PerSecond;
 
 /// One box.
@@ -147,6 +147,17 @@ pub(crate) fn flow(snapshot: &Snapshot, rates: &PerSecond) -> Markup {
                     @for line in &stop.lines { p { (line) } }
                     @if let Some(trouble) = &stop.trouble { p.trouble { (trouble) } }
                 }
+            }
+        }
+        @if let Some(backend) = &snapshot.backend {
+            p.backend data-key="backend" {
+                "backend " code { (backend.url) } " "
+                @match backend.state {
+                    BackendState::Up => { span.chip.live { "up" } }
+                    BackendState::Away => { span.chip.gone { "away" } }
+                    BackendState::Returning => { span.chip.waking { "returning" } }
+                }
+                " " (backend.words)
             }
         }
         dl.beside data-key="beside" aria-label="Beside the main way" {

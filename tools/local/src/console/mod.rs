@@ -2,13 +2,16 @@
 //!
 //! Never changes anything: the console acts only through the simulated chat.
 
+mod backend;
 mod line;
 mod updates;
 
 use std::sync::Arc;
 
 use axum::Router;
-use penstock_console::{BotMode, BotView, FunctionView, LogLine, QueueView, Snapshot, Source};
+use penstock_console::{
+    BackendState, BotMode, BotView, FunctionView, LogLine, QueueView, Snapshot, Source, Stage,
+};
 use telegram_sim::Sim;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::task::JoinSet;
@@ -16,6 +19,7 @@ use tokio::task::JoinSet;
 use crate::ledger::LedgerReader;
 use crate::logs;
 use crate::stack::View;
+use backend::Backend;
 use updates::Updates;
 
 /// Lines that an open page may be behind before it loses some.
@@ -37,6 +41,7 @@ pub(crate) fn web(view: &View, ledger: Option<LedgerReader>) -> Web {
     let source = Arc::new(ConsoleSource {
         view: view.clone(),
         updates: Updates::new(ledger),
+        backend: Backend::default(),
         lines,
     });
     let mut router = penstock_console::router(source);
@@ -49,6 +54,7 @@ pub(crate) fn web(view: &View, ledger: Option<LedgerReader>) -> Web {
 struct ConsoleSource {
     view: View,
     updates: Updates,
+    backend: Backend,
     /// Kept only to be subscribed again: the sender belongs to the task that passes lines on.
     lines: broadcast::Receiver<LogLine>,
 }
@@ -59,11 +65,20 @@ impl Source for ConsoleSource {
         let now_ms = self.view.clock().now_ms();
         let accepted = self.view.recent_updates();
         let received = self.view.accepted();
-        let (updates, totals) = self
+        let (mut updates, totals) = self
             .updates
             .tell(&accepted, received, now_ms, &facts.program)
             .await;
         let queues = self.view.queues().await.unwrap_or_default();
+        let backend = self.backend.tell(&self.view).await;
+        if backend
+            .as_ref()
+            .is_some_and(|backend| backend.state == BackendState::Away)
+        {
+            // What waits for the backend has no record, like what waits for its turn.
+            let waiting = updates.iter_mut().filter(|update| update.stage == Stage::Queued);
+            waiting.for_each(|update| update.stage = Stage::Deferred);
+        }
         Snapshot {
             stack: facts.stack_name.clone(),
             bot: BotView {
@@ -79,6 +94,7 @@ impl Source for ConsoleSource {
             is_resumed: facts.is_resumed,
             program: facts.program.clone(),
             uptime_ms: u64::try_from(now_ms - facts.started_at_ms).unwrap_or(0),
+            backend,
             queues: queues.into_iter().map(queue_view).collect(),
             functions: self.view.functions().into_iter().map(function_view).collect(),
             updates,

@@ -17,6 +17,7 @@ use super::telegram::Side;
 use super::view::{Facts, View};
 use crate::aws::serve::Server;
 use crate::aws::{self, Clients, Embedded, Endpoints};
+use crate::backend::BreakerReader;
 use crate::bridge::Target;
 use crate::clock::StackClock;
 use crate::esm::{Mapping, MappingOptions};
@@ -106,6 +107,7 @@ pub(super) async fn start(options: StackOptions) -> Result<Stack, StackError> {
         started_at_ms: clock.now_ms(),
         is_resumed: !state.is_new(),
         program: options.program.clone(),
+        backend_url: options.forward.as_ref().map(|forward| forward.url.clone()),
     };
     let target = Target {
         webhook_url: webhook_url(&front_url, side.bot_id(), &identity),
@@ -123,6 +125,14 @@ pub(super) async fn start(options: StackOptions) -> Result<Stack, StackError> {
             .tables
             .first()
             .map(|table| LedgerReader::new(clients.dynamodb.clone(), &table.name)),
+        breaker: options.forward.as_ref().and_then(|_| {
+            let table = resources.tables.first()?;
+            Some(BreakerReader::new(
+                clients.dynamodb.clone(),
+                &table.name,
+                side.bot_id(),
+            ))
+        }),
         facts: Arc::new(facts),
     };
     let web = crate::console::web(&view, view.ledger.clone());

@@ -9,6 +9,7 @@ use std::time::Duration;
 use telegram_sim::Sim;
 
 use super::depths::{Gauge, QueueDepth};
+use crate::backend::BreakerReader;
 use crate::clock::StackClock;
 use crate::esm::{Mapping, MappingStats};
 use crate::front::{AcceptedUpdate, Front};
@@ -32,6 +33,7 @@ pub struct View {
     pub(super) gauge: Gauge,
     pub(super) sim: Option<Sim>,
     pub(super) ledger: Option<LedgerReader>,
+    pub(super) breaker: Option<BreakerReader>,
     pub(super) facts: Arc<Facts>,
 }
 
@@ -48,6 +50,8 @@ pub(crate) struct Facts {
     /// Whether an earlier start left state behind.
     pub(crate) is_resumed: bool,
     pub(crate) program: String,
+    /// The bot's own backend, if Updates are handed to one.
+    pub(crate) backend_url: Option<String>,
 }
 
 impl View {
@@ -105,6 +109,11 @@ impl View {
     #[must_use]
     pub fn ledger(&self) -> Option<&LedgerReader> {
         self.ledger.as_ref()
+    }
+
+    /// Reads the breaker of the bot's backend; `None` where Updates are handed to none.
+    pub(crate) fn breaker(&self) -> Option<&BreakerReader> {
+        self.breaker.as_ref()
     }
 
     pub(crate) fn front(&self) -> Option<&Front> {

@@ -1,4 +1,4 @@
-//! Where the letters are: in the running stack, or in a deployed one.
+//! Which stack a command is about: the running one, or a deployed one.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use penstock_aws::{Ledger, SqsQueue, WallClock};
 use penstock_domain::ids::{BotId, LedgerKey};
 use penstock_domain::ledger::Retention;
 use penstock_domain::time::Timestamp;
+use penstock_local::backend::{BackendStatus, BreakerReader};
 use penstock_ports::Clock as _;
 
 use crate::failure::Failure;
@@ -20,7 +21,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 /// Which stack.
 #[derive(Debug, Args)]
-pub(super) struct PlaceArgs {
+pub(crate) struct PlaceArgs {
     /// The bot's id; the running stack's own unless given
     #[arg(long, value_name = "ID")]
     bot: Option<u64>,
@@ -38,18 +39,19 @@ pub(super) struct PlaceArgs {
     dedup_window_days: u32,
 }
 
-/// A stack's ledger and its queue of Updates.
-pub(super) struct Place {
-    pub(super) ledger: Ledger,
+/// A stack's ledger and its queues.
+pub(crate) struct Place {
+    pub(crate) ledger: Ledger,
+    dynamodb: aws_sdk_dynamodb::Client,
     sqs: aws_sdk_sqs::Client,
-    queue: String,
+    table: String,
     clock: WallClock,
     bot: Option<u64>,
 }
 
 impl PlaceArgs {
     /// The options that name the same place, for a command that is printed.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         match &self.table {
             Some(table) => format!(" --table {table}"),
             None if self.state_dir == Path::new(DEFAULT_STATE_DIR) => String::new(),
@@ -57,7 +59,7 @@ impl PlaceArgs {
         }
     }
 
-    pub(super) async fn find(&self) -> Result<Place, Failure> {
+    pub(crate) async fn find(&self) -> Result<Place, Failure> {
         let retention = Retention {
             dedup_window: DAY * self.dedup_window_days,
             dead: DAY * self.dead_retention_days,
@@ -81,10 +83,10 @@ impl PlaceArgs {
             }
         };
         Ok(Place {
-            ledger: Ledger::new(dynamodb, &table, retention),
+            ledger: Ledger::new(dynamodb.clone(), &table, retention),
+            dynamodb,
             sqs,
-            // As the template names it: the table has the stack's own name.
-            queue: format!("{table}-updates.fifo"),
+            table,
             clock,
             bot: self.bot.or(bot),
         })
@@ -93,37 +95,79 @@ impl PlaceArgs {
 
 impl Place {
     /// Now, in the stack's time.
-    pub(super) fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
     /// The bot.
-    pub(super) fn bot(&self) -> Result<BotId, Failure> {
+    pub(crate) fn bot(&self) -> Result<BotId, Failure> {
         let no_bot = || Failure::Usage(anyhow!("which bot? name its id with --bot"));
         self.bot.map(BotId).ok_or_else(no_bot)
     }
 
     /// The key that a person named.
-    pub(super) fn key(&self, subject: &Subject) -> Result<LedgerKey, Failure> {
+    pub(crate) fn key(&self, subject: &Subject) -> Result<LedgerKey, Failure> {
         subject.key(self.bot)
     }
 
+    /// The stack's name, which its table has too (template).
+    pub(crate) fn stack(&self) -> &str {
+        &self.table
+    }
+
     /// The queue of Updates.
-    pub(super) async fn updates(&self) -> Result<SqsQueue, Failure> {
+    pub(crate) async fn updates(&self) -> Result<SqsQueue, Failure> {
+        let url = self.queue_url("updates").await?;
+        Ok(SqsQueue::new(self.sqs.clone(), &url))
+    }
+
+    /// Messages in a queue, by its name in the template: those that can be received, and those that somebody works on or
+    /// that wait for their next try.
+    pub(crate) async fn depth(&self, queue: &str) -> Result<(u64, u64), Failure> {
+        use aws_sdk_sqs::types::QueueAttributeName as Name;
+        let url = self.queue_url(queue).await?;
         let answer = self
             .sqs
-            .get_queue_url()
-            .queue_name(&self.queue)
+            .get_queue_attributes()
+            .queue_url(url)
+            .attribute_names(Name::ApproximateNumberOfMessages)
+            .attribute_names(Name::ApproximateNumberOfMessagesNotVisible)
+            .attribute_names(Name::ApproximateNumberOfMessagesDelayed)
             .send()
             .await
             .map_err(|error| {
                 Failure::Broken(anyhow!(
-                    "queue {} cannot be found: {}",
-                    self.queue,
+                    "queue {queue} of {} cannot be read: {}",
+                    self.table,
                     DisplayErrorContext(error)
                 ))
             })?;
-        let url = answer.queue_url.unwrap_or_default();
-        Ok(SqsQueue::new(self.sqs.clone(), &url))
+        let attributes = answer.attributes.unwrap_or_default();
+        let count = |name: Name| -> u64 {
+            let text = attributes.get(&name);
+            text.and_then(|text| text.parse().ok()).unwrap_or(0)
+        };
+        Ok((
+            count(Name::ApproximateNumberOfMessages) + count(Name::ApproximateNumberOfMessagesDelayed),
+            count(Name::ApproximateNumberOfMessagesNotVisible),
+        ))
+    }
+
+    /// What the breaker of the bot's backend says.
+    pub(crate) async fn backend(&self, bot: BotId) -> Result<BackendStatus, Failure> {
+        let reader = BreakerReader::new(self.dynamodb.clone(), &self.table, bot.0);
+        reader.read().await.map_err(|error| Failure::Broken(error.into()))
+    }
+
+    async fn queue_url(&self, queue: &str) -> Result<String, Failure> {
+        let name = format!("{}-{queue}.fifo", self.table);
+        let answer = self.sqs.get_queue_url().queue_name(&name).send().await;
+        let answer = answer.map_err(|error| {
+            Failure::Broken(anyhow!(
+                "queue {name} cannot be found: {}",
+                DisplayErrorContext(error)
+            ))
+        })?;
+        Ok(answer.queue_url.unwrap_or_default())
     }
 }
