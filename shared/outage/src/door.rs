@@ -54,11 +54,16 @@ impl Door {
         self.seen().cached = Some((stored, now));
     }
 
+    /// This process saw an answer.
+    pub(crate) fn answered(&self, now: Timestamp) {
+        let mut seen = self.seen();
+        seen.answered_at = seen.answered_at.max(Some(now));
+    }
+
     /// Counts an answer, if it was to the traffic that a backend has when nothing is wrong: what a ramp lets through of
     /// a backlog would make the next ramp too steep.
     pub(crate) fn count(&self, now: Timestamp) {
         let mut seen = self.seen();
-        seen.answered_at = seen.answered_at.max(Some(now));
         let is_usual = seen
             .cached
             .as_ref()

@@ -5,4 +5,4 @@
 mod door;
 mod outage;
 
-pub use outage::{FLUSH_EVERY, FRESH, Outage, Turn};
+pub use outage::{FLUSH_EVERY, FRESH, Outage, Turn, USUAL};

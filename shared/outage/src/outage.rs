@@ -23,6 +23,9 @@ pub const FRESH: Duration = Duration::from_secs(5);
 /// How often counts are stored: a minute's count is then at most a sixth off, and an instance that is frozen or ends
 /// loses no more than that.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(10);
+/// An Update that is answered so long after its receipt is a backlog's, which may come back when the ramp is over: only
+/// what is answered sooner tells how busy the backend is.
+pub const USUAL: Duration = Duration::from_secs(60);
 /// Changes tried after lost races. Whoever loses them all leaves it to the others.
 const TRIES: usize = 3;
 
@@ -101,10 +104,13 @@ impl<B: Breakers> Outage<B> {
         }
     }
 
-    /// The backend answered an Update, be it with a failure of its own.
-    pub async fn answered(&self, bot: BotId, now: Timestamp) {
+    /// The backend answered an Update that was received then, be it with a failure of its own.
+    pub async fn answered(&self, bot: BotId, received_at: Timestamp, now: Timestamp) {
         let door = self.door(bot);
-        door.count(now);
+        door.answered(now);
+        if now.since(received_at) < USUAL {
+            door.count(now);
+        }
         let is_told = || door.known().is_some_and(|known| is_news(&known.breaker, now));
         let is_due = || door.is_flush_due(FLUSH_EVERY, now);
         let _turn = if is_told() {

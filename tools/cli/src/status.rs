@@ -118,7 +118,12 @@ impl Status {
         let mut told = lines(&heading, &rows);
         told.push(String::new());
         if self.backend.state != BackendState::Up || self.backend.since_ms.is_some() {
-            told.push(format!("backend: {}", self.backend_words));
+            let state = match self.backend.state {
+                BackendState::Up => "up",
+                BackendState::Away => "away",
+                BackendState::Returning => "returning",
+            };
+            told.push(format!("backend: {state} {}", self.backend_words));
         } else {
             told.push("backend: up, or there is none (a bot inside the function)".to_owned());
         }

@@ -75,12 +75,12 @@ impl BackendStatus {
             _ => format!("{} h {} min", since / 3600, since % 3600 / 60),
         };
         match self.state {
-            BackendState::Up => "tried with every update".to_owned(),
+            BackendState::Up => "given every update".to_owned(),
             BackendState::Away => format!(
-                "away for {lasting}: updates wait, none is lost. It is asked again every 10 s or so; start it, or look at its address"
+                "for {lasting}: updates wait, none is lost. It is asked again every 10 s or so; start it, or look at its address"
             ),
             BackendState::Returning => format!(
-                "back after an outage, and given {} % of its usual {} a second; the rest follows by itself",
+                "after an outage: given {} % of its usual {} a second, or one; more by itself",
                 self.percent.unwrap_or(100),
                 self.usual_per_second.unwrap_or(1)
             ),
@@ -144,12 +144,12 @@ mod tests {
             evidence: Evidence::default(),
         };
         let words = |breaker: &Breaker, ms: i64| BackendStatus::of(breaker).words(1_000_000 + ms);
-        assert_eq!(words(&Breaker::default(), 0), "tried with every update");
+        assert_eq!(words(&Breaker::default(), 0), "given every update");
         for (ms, lasting) in [
-            (-5, "away for 0 s:"),
-            (59_999, "away for 59 s:"),
-            (61_000, "away for 1 min:"),
-            (7_260_000, "away for 2 h 1 min:"),
+            (-5, "for 0 s:"),
+            (59_999, "for 59 s:"),
+            (61_000, "for 1 min:"),
+            (7_260_000, "for 2 h 1 min:"),
         ] {
             assert!(words(&open, ms).starts_with(lasting), "{}", words(&open, ms));
         }

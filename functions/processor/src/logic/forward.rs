@@ -97,7 +97,9 @@ impl<K: Backends, S: Breakers> Forwarding<K, S> {
                 BackendError::NoAnswer { .. } | BackendError::NotRun { .. } | BackendError::Unsendable { .. },
             ) => false,
             (None, _) => {
-                self.outage.answered(subject.bot_id, now).await;
+                self.outage
+                    .answered(subject.bot_id, subject.received_at, now)
+                    .await;
                 false
             }
         }
@@ -169,7 +171,9 @@ impl<K: Backends, S: Breakers> Logic for Forwarding<K, S> {
         };
         match backend.deliver(&forward).await {
             Ok(call) => {
-                self.outage.answered(subject.bot_id, clock.now()).await;
+                self.outage
+                    .answered(subject.bot_id, subject.received_at, clock.now())
+                    .await;
                 let outcome = Outcome::of("forwarded");
                 Ok(match call {
                     Some(call) => outcome.then(call),

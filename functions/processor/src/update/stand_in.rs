@@ -38,7 +38,7 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw> Deliv
             trace_id = self.subject.trace_id,
             receive_count = self.record.receive_count,
             wait_ms = wait.as_millis(),
-            "the backend is away: the update waits"
+            "the backend is away or coming back: the update waits"
         );
         Verdict::ComeBackIn(wait)
     }

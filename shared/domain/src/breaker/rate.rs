@@ -8,6 +8,10 @@ use crate::gcra::Gcra;
 /// must not wait, and at the least rate, 1/s, two in a second are twice the former rate and no more.
 pub const BURST: u32 = 2;
 
+/// Least that any step of a ramp lets through: 1/s, in Updates in 100 s. It is the least rate that is ever measured, and a
+/// tenth of it would let three Updates of a small bot wait for half a minute.
+const LEAST_HUNDREDTHS: u64 = 100;
+
 /// Updates a second that a backend had before its outage: the highest mean of a minute in the last 24 h.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u32);
@@ -31,11 +35,11 @@ impl Rate {
         self.0
     }
 
-    /// A gate that lets so many percent of it through, [`BURST`] of them at once when it was idle. Its interval is whole
+    /// A gate that lets so many percent of it through, but at least 1/s, [`BURST`] of them at once when it was idle. Its interval is whole
     /// milliseconds, as its time is stored; rounded up, so that it never lets more through.
     #[must_use]
     pub fn gate(self, percent: Percent) -> Gcra {
-        let millis = 100_000_u64.div_ceil(self.hundredths(percent).max(1));
+        let millis = 100_000_u64.div_ceil(self.hundredths(percent).max(LEAST_HUNDREDTHS));
         let interval = Duration::from_millis(millis);
         Gcra {
             interval,

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use futures::future::join_all;
-use penstock_domain::breaker::{Breaker, Cause, PROBE_EVERY, ProbeAnswer, STEP};
+use penstock_domain::breaker::{Breaker, Cause, FIRST_WAIT, PROBE_EVERY, ProbeAnswer, Rate, STEP};
 use penstock_domain::gcra::Gcra;
 use penstock_domain::ids::BotId;
 use penstock_domain::ledger::Owner;
 use penstock_domain::retry::Jitter;
 use penstock_domain::time::Timestamp;
-use penstock_outage::{FLUSH_EVERY, FRESH, Outage, Turn};
+use penstock_outage::{FLUSH_EVERY, FRESH, Outage, Turn, USUAL};
 use penstock_ports::{BreakerChange, Breakers, Changed, Debit, PortError, StoredBreaker};
 use penstock_testkit::contract::RETENTION;
 use penstock_testkit::{FakeLedger, Fault};
@@ -111,7 +111,7 @@ async fn a_success_of_this_process_after_the_sign_takes_it_back() {
     // Read before there was a sign: its answers are no news to it.
     assert_eq!(enter(&other, secs(0)).await, Turn::Free);
     assert!(!fails(&one, Cause::BadGateway, 1, secs(1)).await);
-    other.answered(BOT, secs(2)).await;
+    other.answered(BOT, secs(2), secs(2)).await;
     assert!(!fails(&other, Cause::BadGateway, 2, secs(3)).await);
     assert!(!is_shut(&ledger));
     assert!(
@@ -126,7 +126,7 @@ async fn an_answer_clears_the_sign_that_is_known() {
     let ledger = FakeLedger::new(RETENTION);
     let outage = Outage::new(&ledger, "process");
     assert!(!fails(&outage, Cause::BadGateway, 1, secs(1)).await);
-    outage.answered(BOT, secs(2)).await;
+    outage.answered(BOT, secs(2), secs(2)).await;
     let another = Outage::new(&ledger, "another");
     assert!(!fails(&another, Cause::BadGateway, 2, secs(3)).await);
     assert!(!is_shut(&ledger));
@@ -139,14 +139,15 @@ async fn counts_are_stored_every_ten_seconds_and_a_lost_race_keeps_them() {
     for outage in [&one, &other] {
         assert_eq!(enter(outage, secs(0)).await, Turn::Free);
         for n in 0..30 {
-            outage.answered(BOT, secs(n)).await;
+            outage.answered(BOT, secs(n), secs(n)).await;
         }
     }
     let (_, meter) = ledger.breaker_of(BOT);
     // Flushed at 10 and 20 s with 11 and 10 answers.
     assert_eq!(meter.count, 2 * 21);
     let calls = ledger.calls();
-    one.answered(BOT, secs(20) + FLUSH_EVERY).await;
+    one.answered(BOT, secs(20) + FLUSH_EVERY, secs(20) + FLUSH_EVERY)
+        .await;
     assert_eq!(ledger.breaker_of(BOT).1.count, 2 * 21 + 10);
     let lost_and_made_again = 2;
     assert_eq!(ledger.calls(), calls + lost_and_made_again);
@@ -157,11 +158,11 @@ async fn counts_of_a_flush_that_failed_are_stored_by_the_next() {
     let ledger = FakeLedger::new(RETENTION);
     let outage = Outage::new(&ledger, "process");
     assert_eq!(enter(&outage, secs(0)).await, Turn::Free);
-    outage.answered(BOT, secs(0)).await;
+    outage.answered(BOT, secs(0), secs(0)).await;
     ledger.fail_next(1, Fault::NeverArrived);
-    outage.answered(BOT, secs(10)).await;
+    outage.answered(BOT, secs(10), secs(10)).await;
     assert_eq!(ledger.breaker_of(BOT).1.count, 0);
-    outage.answered(BOT, secs(20)).await;
+    outage.answered(BOT, secs(20), secs(20)).await;
     assert_eq!(ledger.breaker_of(BOT).1.count, 3);
 }
 
@@ -171,7 +172,9 @@ async fn what_a_ramp_lets_through_is_not_counted() {
     let outage = Outage::new(&ledger, "process");
     let now = ramped(&outage, secs(0)).await;
     for n in 0..40 {
-        outage.answered(BOT, now + Duration::from_secs(n)).await;
+        outage
+            .answered(BOT, now + Duration::from_secs(n), now + Duration::from_secs(n))
+            .await;
     }
     assert_eq!(ledger.breaker_of(BOT).1.count, 0);
 }
@@ -184,7 +187,7 @@ async fn a_store_that_is_away_opens_nothing_refunds_nothing_and_errs_to_nobody()
         ledger.fail_next(9, fault);
         assert_eq!(enter(&outage, secs(0)).await, Turn::Free);
         assert!(!fails(&outage, Cause::Unreachable, 1, secs(1)).await);
-        outage.answered(BOT, secs(2)).await;
+        outage.answered(BOT, secs(2), secs(2)).await;
         assert!(outage.probe_due(BOT, secs(3), &owner()).await.is_none());
         let away = ProbeAnswer::Nothing;
         let asked = outage
@@ -208,6 +211,22 @@ async fn a_door_that_was_shut_stays_shut_while_the_store_is_away() {
 }
 
 #[tokio::test]
+async fn what_is_answered_late_is_no_measure_of_how_busy_the_backend_is() {
+    let ledger = FakeLedger::new(RETENTION);
+    let outage = Outage::new(&ledger, "process");
+    for n in 0..600_u64 {
+        let now = secs(100) + Duration::from_millis(n * 100);
+        let received_at = if n % 2 == 0 { now - USUAL } else { now };
+        outage.answered(BOT, received_at, now).await;
+    }
+    let now = secs(160) + FLUSH_EVERY;
+    outage.answered(BOT, now, now).await;
+    let rate = ledger.breaker_of(BOT).1.rate(secs(240));
+    assert!(rate <= Rate::from_stored(5), "{rate:?}");
+    assert!(rate >= Rate::from_stored(3), "{rate:?}");
+}
+
+#[tokio::test]
 async fn nobody_passes_a_ramp_whose_gate_cannot_be_reached() {
     let ledger = FakeLedger::new(RETENTION);
     let outage = Outage::new(&ledger, "process");
@@ -225,21 +244,22 @@ async fn a_gate_that_was_found_full_is_not_asked_again_before_it_can_have_a_plac
     for _ in 0..2 {
         assert_eq!(enter(&outage, now).await, Turn::In(Duration::ZERO));
     }
-    let tenth = Duration::from_secs(10);
+    let one = Duration::from_secs(1);
     assert_eq!(
         enter(&outage, now).await,
-        Turn::Deferred(tenth),
-        "one in ten seconds at 1/s"
+        Turn::In(one),
+        "one a second, within the horizon"
     );
+    assert_eq!(enter(&outage, now).await, Turn::Deferred(FIRST_WAIT));
     let calls = ledger.calls();
     for _ in 0..5 {
         assert!(matches!(
-            enter(&outage, now + Duration::from_secs(4)).await,
+            enter(&outage, now + Duration::from_millis(900)).await,
             Turn::Deferred(_)
         ));
     }
     assert_eq!(ledger.calls(), calls);
-    assert!(matches!(enter(&outage, now + tenth).await, Turn::In(_)));
+    assert!(matches!(enter(&outage, now + one).await, Turn::In(_)));
 }
 
 #[tokio::test]

@@ -153,7 +153,7 @@ async fn a_small_bot_is_never_held_back_by_its_ramp() {
                 matches!(turn, Turn::Free | Turn::In(Duration::ZERO)),
                 "{turn:?} at {now}"
             );
-            outage.answered(BOT, now).await;
+            outage.answered(BOT, now, now).await;
         }
     }
     let (breaker, _) = ledger.breaker_of(BOT);

@@ -213,7 +213,8 @@ impl<'a> World<'a> {
         let poison = self.updates[n].is_poison.then_some(Cause::BadGateway);
         let process = &self.processes[process];
         let Some(cause) = self.is_away_at(now).or(poison) else {
-            process.answered(BOT, now).await;
+            let received_at = self.updates[n].received_at;
+            process.answered(BOT, received_at, now).await;
             self.updates[n].done_at = Some(now);
             return None;
         };
