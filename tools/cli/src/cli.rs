@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::failure::{Ended, Failure};
-use crate::{bench, dead, dev, drill, status, trace, trigger};
+use crate::{bench, dead, dev, drill, status, trace, trigger, unknown};
 
 /// What every command's help ends with.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 all is well; 1 it ran but did not end as it should; 2 something has to be put \
@@ -38,6 +38,9 @@ pub(crate) enum Command {
     /// Look at what died, and put it right
     #[command(subcommand, after_help = EXIT_CODES)]
     Dead(dead::Dead),
+    /// Look at sends of which nobody knows whether they arrived, and settle them
+    #[command(subcommand, after_help = EXIT_CODES)]
+    Unknown(unknown::Unknown),
     /// Measure the pipeline on a stack of its own, and check that nothing is lost, doubled or out of order
     #[command(after_help = EXIT_CODES)]
     Bench(bench::BenchArgs),
@@ -61,6 +64,7 @@ pub(crate) async fn run(command: Command) -> Result<Ended, Failure> {
         Command::Status(args) => Box::pin(status::run(&args)).await,
         Command::Trace(args) => Box::pin(trace::run(&args)).await,
         Command::Dead(dead) => Box::pin(dead::run(&dead)).await,
+        Command::Unknown(unknown) => Box::pin(unknown::run(&unknown)).await,
         Command::Bench(args) => Box::pin(bench::run(&args)).await,
         Command::Drill(drill) => Box::pin(drill::run(&drill)).await,
     }
@@ -127,6 +131,18 @@ mod tests {
     }
 
     #[test]
+    fn an_unknown_send_is_settled_in_one_of_two_ways_with_a_reason() {
+        for line in [
+            "penstock unknown settle 5 --reason x --actor me",
+            "penstock unknown settle 5 --sent --resend --reason x --actor me",
+            "penstock unknown settle 5 --sent --actor me",
+        ] {
+            assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
+        }
+        assert!(parse("penstock unknown settle 5 --send 2 --resend --reason x --actor me").is_ok());
+    }
+
+    #[test]
     fn every_command_can_answer_in_json() {
         for line in [
             "penstock dev --json",
@@ -139,6 +155,9 @@ mod tests {
             "penstock dead edit 5 --json --reason x --actor me",
             "penstock dead redrive 5 --json --reason x --actor me",
             "penstock dead discard 5 --json --reason x --actor me",
+            "penstock unknown list --json",
+            "penstock unknown show 5 --json",
+            "penstock unknown settle 5 --sent --json --reason x --actor me",
             "penstock bench calls --json",
             "penstock drill kill-stack --json",
             "penstock drill crash-matrix --json",

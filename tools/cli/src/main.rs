@@ -1,5 +1,7 @@
 //! `penstock`: the pipeline on this machine, and the tools around it. Never holds a rule of the pipeline.
 
+mod account;
+mod age;
 mod bench;
 mod called;
 mod cli;
@@ -20,6 +22,7 @@ mod status;
 mod table;
 mod trace;
 mod trigger;
+mod unknown;
 
 use std::process::ExitCode;
 

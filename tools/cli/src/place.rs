@@ -121,6 +121,12 @@ impl Place {
         Ok(SqsQueue::new(self.sqs.clone(), &url))
     }
 
+    /// The queue of sends.
+    pub(crate) async fn outbound(&self) -> Result<SqsQueue, Failure> {
+        let url = self.queue_url("outbound").await?;
+        Ok(SqsQueue::new(self.sqs.clone(), &url))
+    }
+
     /// Messages in a queue, by its name in the template: those that can be received, and those that somebody works on or
     /// that wait for their next try.
     pub(crate) async fn depth(&self, queue: &str) -> Result<(u64, u64), Failure> {

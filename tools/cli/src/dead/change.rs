@@ -11,7 +11,8 @@ use penstock_repair::{Change, changes, edit, editable};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Account, failed, redrive_command};
+use super::{failed, redrive_command};
+use crate::account::Account;
 use crate::failure::{Ended, Failure};
 use crate::place::PlaceArgs;
 use crate::print;

@@ -7,8 +7,9 @@ use penstock_ports::Repairs as _;
 use penstock_repair::{RepairError, discard};
 use serde::Serialize;
 
+use super::failed;
 use super::select::{SelectArgs, Selected};
-use super::{Account, failed};
+use crate::account::Account;
 use crate::failure::{Ended, Failure};
 use crate::place::{Place, PlaceArgs};
 use crate::print;

@@ -7,8 +7,8 @@ use penstock_domain::time::Timestamp;
 use penstock_ports::{AttentionKind, Letter, Need};
 use serde::Serialize;
 
-use super::age;
 use super::select::FilterArgs;
+use crate::age;
 use crate::called;
 use crate::failure::{Ended, Failure};
 use crate::place::PlaceArgs;

@@ -1,7 +1,6 @@
 //! `penstock dead`: the letters that died, for a person to look at and to put right. Never holds a rule of repair: those
 //! are the domain's and `penstock-repair`'s. Bodies are shown only where they were asked for.
 
-mod age;
 mod change;
 mod discard;
 mod list;
@@ -9,7 +8,7 @@ mod redrive;
 mod select;
 mod show;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use penstock_domain::ids::LedgerKey;
 
 use crate::called;
@@ -35,27 +34,6 @@ pub(crate) enum Dead {
     /// Close letters: they are kept as long as a settled update, and shown no more
     #[command(after_help = EXIT_CODES)]
     Discard(discard::DiscardArgs),
-}
-
-/// Who answers for a change, and why.
-#[derive(Debug, Args)]
-pub(super) struct Account {
-    /// Why; it is kept with the letter
-    #[arg(long, value_name = "TEXT")]
-    reason: String,
-    /// Who does it: where the environment has no USER (cron, containers), it must be given
-    #[arg(long, value_name = "NAME", env = called::USER, hide_env_values = true)]
-    actor: String,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-}
-
-impl Account {
-    fn act(&self, now: penstock_domain::time::Timestamp) -> Result<penstock_domain::repair::Act, Failure> {
-        penstock_domain::repair::Act::new(&self.actor, &self.reason, now)
-            .map_err(|error| Failure::Usage(anyhow::anyhow!("{error}: --reason and --actor")))
-    }
 }
 
 pub(crate) async fn run(command: &Dead) -> Result<Ended, Failure> {

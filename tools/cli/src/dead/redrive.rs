@@ -7,8 +7,9 @@ use penstock_ports::{Letter, Repairs as _};
 use penstock_repair::{Bulk, Redriven, RepairError, carry_out, oldest_first, plan, redrive_all};
 use serde::Serialize;
 
+use super::failed;
 use super::select::{SelectArgs, Selected};
-use super::{Account, failed};
+use crate::account::Account;
 use crate::called;
 use crate::failure::{Ended, Failure};
 use crate::place::{Place, PlaceArgs};

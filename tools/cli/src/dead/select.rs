@@ -8,7 +8,7 @@ use penstock_domain::ids::{BotId, MessageGroupId, Scope};
 use penstock_ports::{AttentionKind, Letter, Need};
 use penstock_repair::{Filter, Found, find};
 
-use super::age;
+use crate::age;
 use crate::called;
 use crate::failure::Failure;
 use crate::place::Place;

@@ -10,3 +10,4 @@ mod load;
 mod program;
 mod readme;
 mod refusals;
+mod unknown;

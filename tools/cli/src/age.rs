@@ -11,7 +11,7 @@ const UNITS: [(char, u64, &str); 4] = [
 ];
 
 /// `3 d`, `2 h`, `15 min`, `40 s`: rounded down to one unit.
-pub(super) fn told(age: Duration) -> String {
+pub(crate) fn told(age: Duration) -> String {
     let seconds = age.as_secs();
     UNITS.iter().find(|(_, unit, _)| seconds >= *unit).map_or_else(
         || "0 s".to_owned(),
@@ -20,7 +20,7 @@ pub(super) fn told(age: Duration) -> String {
 }
 
 /// Reads `90s`, `15m`, `2h` or `3d`.
-pub(super) fn read(text: &str) -> Result<Duration, String> {
+pub(crate) fn read(text: &str) -> Result<Duration, String> {
     let wrong = || "give an age, for example 90s, 15m, 2h or 3d".to_owned();
     let letter = text.chars().last().ok_or_else(wrong)?;
     let (_, unit, _) = UNITS
