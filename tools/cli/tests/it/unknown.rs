@@ -3,16 +3,16 @@
 use std::process::Output;
 use std::time::Duration;
 
-use penstock_aws::Ledger;
+use penstock_aws::{Ledger, WallClock};
 use penstock_domain::failure::{Disposition, Failure};
 use penstock_domain::ids::{BotId, LedgerKey, MessageGroupId, UpdateDigest, UpdateId, trace_id};
 use penstock_domain::intent::{Call, IntentClaim, plan};
 use penstock_domain::kind::UpdateKind;
 use penstock_domain::ledger::{ClaimRequest, Owner, Retention};
-use penstock_domain::time::Timestamp;
 use penstock_local::aws::{Clients, Endpoints};
 use penstock_ports::{
-    Commit, Commitment, Inbox as _, IntentSettlement, IntentStart, Outbox, RunAs, SettleAs, Subject,
+    Clock as _, Commit, Commitment, Inbox as _, IntentSettlement, IntentStart, Outbox, RunAs, SettleAs,
+    Subject,
 };
 use serde_json::Value;
 
@@ -35,14 +35,7 @@ fn unknown_sends(state: &str, update: i64, count: u8) {
         dead: DAY * 90,
     };
     let ledger = Ledger::new(clients.dynamodb, running["table"].as_str().unwrap(), retention);
-    let now = Timestamp::from_millis(
-        std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap()
-            .as_millis()
-            .try_into()
-            .unwrap(),
-    );
+    let now = WallClock::default().now();
     let subject = Subject {
         key: LedgerKey::new(BOT, UpdateId(update)),
         bot_id: BOT,
