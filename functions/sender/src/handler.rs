@@ -6,7 +6,8 @@ use std::time::Duration;
 use aws_lambda_events::event::sqs::SqsBatchResponse;
 use penstock_batch::{Alone, Record, Time, Verdict, answer, growing_wait, run};
 use penstock_domain::failure::{Disposition, Failure};
-use penstock_domain::ids::{BotId, LedgerKey};
+use penstock_domain::ids::{BotId, LedgerKey, MessageGroupId, chat_of_group};
+use penstock_domain::intent::Call;
 use penstock_domain::method::spends_send_budget;
 use penstock_formats::ReadError;
 use penstock_formats::outbound::Outbound;
@@ -55,15 +56,20 @@ where
         .map(|record| (record.id.clone(), Outbound::read(&record.body)))
         .collect();
     let records = sorted(records, &read);
+    let now = deps.clock.now();
     let wanted = records.iter().filter_map(|record| {
         let outbound = read.get(&record.id)?.as_ref().ok()?;
-        spends_send_budget(&outbound.call.method).then(|| Wanted {
+        // One that is put off has no turn yet.
+        let is_due = outbound.call.not_before.is_none_or(|at| at <= now);
+        (is_due && spends_send_budget(&outbound.call.method)).then(|| Wanted {
             id: record.id.clone(),
             bot: outbound.bot_id,
+            chat: chat_of_group(&MessageGroupId(record.group.clone())).to_owned(),
+            cells: messages_of(&outbound.call),
             receive_count: record.receive_count,
         })
     });
-    let turns = turns(&deps.ledger, &deps.draw, wanted.collect(), deps.clock.now()).await;
+    let turns = turns(&deps.ledger, &deps.throttles, &deps.draw, wanted.collect(), now).await;
     let report = run(
         &records,
         &Records {
@@ -100,6 +106,18 @@ fn sorted(mut records: Vec<Record>, read: &BTreeMap<String, Result<Outbound, Rea
         a.group.cmp(&b.group).then_with(|| place(a).cmp(&place(b)))
     });
     records
+}
+
+/// Messages that a call comes to: an album and what is copied or forwarded together are several (design section 5).
+fn messages_of(call: &Call) -> u32 {
+    let several = match call.method.as_str() {
+        "sendMediaGroup" => "media",
+        "copyMessages" | "forwardMessages" => "message_ids",
+        _ => return 1,
+    };
+    let params: serde_json::Value = serde_json::from_str(&call.params).unwrap_or_default();
+    let count = params[several].as_array().map_or(1, Vec::len);
+    u32::try_from(count.max(1)).unwrap_or(u32::MAX)
 }
 
 struct Records<'a, L, A, S, C, D> {

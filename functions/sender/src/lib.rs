@@ -1,6 +1,7 @@
 //! The sender: claims an intent, calls the Bot API, settles what came of it. It waits by visibility; it never puts a
 //! message back into a queue, since Lambda stops such loops after about 16 hops.
 
+mod chat_gate;
 mod config;
 mod gate;
 mod handler;

@@ -1,12 +1,16 @@
 //! The 429s that this instance saw, and the holds of bots that follow from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use penstock_domain::ids::BotId;
 use penstock_domain::throttle::Throttled;
 use penstock_domain::time::Timestamp;
+use penstock_ports::StoredChatGate;
+
+/// Most chats whose gates an instance remembers: a few kilobytes each at the most.
+const MOST_CHATS: usize = 2_000;
 
 #[derive(Debug, Default)]
 struct Bot {
@@ -18,6 +22,7 @@ struct Bot {
 #[derive(Debug, Default)]
 pub struct Throttles {
     bots: Mutex<BTreeMap<BotId, Bot>>,
+    chats: Mutex<HashMap<(BotId, String), StoredChatGate>>,
 }
 
 impl Throttles {
@@ -39,6 +44,43 @@ impl Throttles {
         let until = bot.throttled.note(chat, retry_after, now)?;
         let longer = bot.held_until.is_none_or(|held| held < until);
         longer.then(|| *bot.held_until.insert(until))
+    }
+
+    fn chats(&self) -> MutexGuard<'_, HashMap<(BotId, String), StoredChatGate>> {
+        // As above.
+        self.chats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The gate of a chat as it was last seen here: as of nobody's if it was not.
+    pub(crate) fn gate(&self, bot: BotId, chat: &str) -> StoredChatGate {
+        self.chats()
+            .get(&(bot, chat.to_owned()))
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// Remembers the gate of a chat. One that is forgotten costs one more write.
+    pub(crate) fn keep_gate(&self, bot: BotId, chat: &str, gate: StoredChatGate) {
+        let mut chats = self.chats();
+        if chats.len() >= MOST_CHATS {
+            chats.clear();
+        }
+        chats.insert((bot, chat.to_owned()), gate);
+    }
+
+    /// Forgets all, as a new instance.
+    #[cfg(test)]
+    pub(crate) fn forget(&self) {
+        self.chats().clear();
+        self.bots().clear();
+    }
+
+    /// Whether a private chat is known to have sends ahead.
+    pub(crate) fn is_ahead(&self, bot: BotId, chat: &str, now: Timestamp) -> bool {
+        let chats = self.chats();
+        chats
+            .get(&(bot, chat.to_owned()))
+            .is_some_and(|stored| stored.gate.is_ahead(now))
     }
 
     /// How long the bot is still held.

@@ -34,6 +34,8 @@ pub const POINTS: &[&str] = &[
     "ledger.keep_for_reuse.before",
     "ledger.leave_attention.after",
     "ledger.leave_attention.before",
+    "ledger.pace.after",
+    "ledger.pace.before",
     "ledger.raw.after",
     "ledger.raw.before",
     "ledger.settle.after",

@@ -15,6 +15,7 @@ pub mod intent;
 pub mod kind;
 pub mod ledger;
 pub mod method;
+pub mod pace;
 pub mod repair;
 pub mod retry;
 pub mod route;

@@ -20,7 +20,9 @@ pub use inbox::{
     Claim, ClaimAs, Commit, Commitment, Filed, Inbox, RunAs, Settlement, StateWrite, Subject, TakeOver,
     Verdict,
 };
-pub use outbox::{Debit, GiveUp, GivenUp, HORIZON, IntentSettlement, IntentStart, Outbox, SettleAs};
+pub use outbox::{
+    Debit, GiveUp, GivenUp, HORIZON, IntentSettlement, IntentStart, Outbox, SettleAs, StoredChatGate, Swapped,
+};
 pub use queue::{Deliveries, Enqueue, QueueSender, VisibilityChange};
 pub use repairs::{ATTENTION_SHARDS, AttentionKind, AuditRow, Letter, Need, Page, Place, Repaired, Repairs};
 pub use secrets::SecretSource;

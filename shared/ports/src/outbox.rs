@@ -4,6 +4,7 @@ use penstock_domain::failure::Failure;
 use penstock_domain::ids::LedgerKey;
 use penstock_domain::intent::{IntentClaim, IntentRefusal};
 use penstock_domain::ledger::Owner;
+use penstock_domain::pace::ChatGate;
 use penstock_domain::time::Timestamp;
 
 use crate::error::PortError;
@@ -142,6 +143,18 @@ pub trait Outbox: Send + Sync {
         now: Timestamp,
     ) -> impl Future<Output = Result<(), PortError>> + Send;
 
+    /// Changes a chat's gate if its last change is still the one that was seen (`None`: none was ever made). `token` is
+    /// another one for every change, so that one which landed and was repeated is known. Never touches a hold.
+    fn swap_chat_gate(
+        &self,
+        bot: penstock_domain::ids::BotId,
+        chat: &str,
+        seen: Option<&str>,
+        next: &ChatGate,
+        token: &str,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Swapped, PortError>> + Send;
+
     /// Holds a bot's interactive sends: none before then. Combined by the later one and never shortened; who debits
     /// the gate is told.
     fn hold_bot(
@@ -161,8 +174,31 @@ pub trait Outbox: Send + Sync {
     ) -> impl Future<Output = Result<Debit, PortError>> + Send;
 }
 
+/// The gate of a chat as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StoredChatGate {
+    /// It.
+    pub gate: ChatGate,
+    /// The token of its last change; none before the first.
+    pub last: Option<String>,
+    /// No send before then, since a 429 said so.
+    pub hold_until: Option<Timestamp>,
+}
+
+/// What became of a change of a chat's gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Swapped {
+    /// It is stored.
+    Done {
+        /// No send before then all the same.
+        hold_until: Option<Timestamp>,
+    },
+    /// Somebody has changed it since; this is what is there.
+    Lost(Box<StoredChatGate>),
+}
+
 /// How far ahead sends are reserved (design section 5: 1 s, which is waited out in the function).
-pub const HORIZON: std::time::Duration = std::time::Duration::from_secs(1);
+pub const HORIZON: std::time::Duration = penstock_domain::pace::HORIZON;
 
 /// The answer of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,13 +10,14 @@ use penstock_domain::failure::{Disposition, Failure};
 use penstock_domain::ids::{BotId, LedgerKey};
 use penstock_domain::intent::IntentClaim;
 use penstock_domain::ledger::{ClaimRequest, Fence, Record};
+use penstock_domain::pace::ChatGate;
 use penstock_domain::retry::Jitter;
 use penstock_domain::secret::{BotSecret, BotToken};
 use penstock_domain::time::{Timestamp, ceil_secs};
 use penstock_ports::{
     ApiError, ApiReply, BotApi, Claim, Clock, Commit, Commitment, Debit, Deliveries, Draw, Enqueue, Filed,
     GiveUp, GivenUp, Inbox, IntentSettlement, IntentStart, Meaning, Outbox, PortError, QueueSender, RunAs,
-    SecretSource, Settlement, Subject, TakeOver, Verdict, VisibilityChange,
+    SecretSource, Settlement, Subject, Swapped, TakeOver, Verdict, VisibilityChange,
 };
 use penstock_testkit::{FakeLedger, Fault};
 
@@ -223,6 +224,27 @@ impl Outbox for Ports {
         let chat = chat.to_owned();
         self.call(Sort::Table, "hold_chat", move |world| {
             at_once(world.ledger.hold_chat(bot, &chat, until, now))
+        })
+        .await
+    }
+
+    async fn swap_chat_gate(
+        &self,
+        bot: BotId,
+        chat: &str,
+        seen: Option<&str>,
+        next: &ChatGate,
+        token: &str,
+        now: Timestamp,
+    ) -> Result<Swapped, PortError> {
+        let (chat, seen) = (chat.to_owned(), seen.map(str::to_owned));
+        let (next, token) = (next.clone(), token.to_owned());
+        self.call(Sort::Table, "pace", move |world| {
+            at_once(
+                world
+                    .ledger
+                    .swap_chat_gate(bot, &chat, seen.as_deref(), &next, &token, now),
+            )
         })
         .await
     }

@@ -96,9 +96,9 @@ impl penstock_ports::Clock for RunningClock {
 
 /// Each waits for its own turn, counted from the debit: not for its turn after the one before it has had its own.
 #[tokio::test(start_paused = true)]
-async fn ten_sends_of_one_chat_wait_for_the_gate_once_and_not_ten_times() {
+async fn the_sends_of_one_chat_wait_for_the_gate_once_and_not_each_anew() {
     let world = world();
-    let records = committed(&world, 1, (1..=10).map(|n| say(5, n)).collect()).await;
+    let records = committed(&world, 1, (1..=3).map(|n| say(5, n)).collect()).await;
     busy_for(&world, 20).await;
     let deps = Deps {
         ledger: world.deps.ledger,
@@ -110,9 +110,9 @@ async fn ten_sends_of_one_chat_wait_for_the_gate_once_and_not_ten_times() {
     };
     let answered = handle(&deps, &world.queue, records, &PLENTY).await;
     assert!(answered.batch_item_failures.is_empty());
-    assert_eq!(deps.api.calls().len(), 10);
-    // Twenty were before them, and nine of themselves before the last.
-    let due = START + CELL * (20 + 9);
+    assert_eq!(deps.api.calls().len(), 3);
+    // Twenty were before them, and two of themselves before the last.
+    let due = START + CELL * (20 + 2);
     let now = penstock_ports::Clock::now(&deps.clock);
     assert!(now >= due && now < due + CELL, "{}", now.since(START).as_millis());
 }
@@ -152,4 +152,112 @@ async fn a_burst_over_the_bots_rate_is_sent_whole_at_that_rate() {
         sent_in_second.iter().all(|sent| *sent <= 30 + 28 + 10),
         "{sent_in_second:?}"
     );
+}
+
+/// Sends to a group, each of another Update.
+async fn to_group(world: &World, first: i64, count: i64) -> Vec<Record> {
+    let mut records = Vec::new();
+    for update in first..first + count {
+        records.push(one(world, update, say(-5, u32::try_from(update).unwrap())).await);
+    }
+    records
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_gets_twenty_messages_a_minute_whichever_instance_sends_them() {
+    let world = world();
+    let records = to_group(&world, 1, 25).await;
+    assert_eq!(deliver(&world, &records[..10]).await, back(NONE));
+    // Another instance knows nothing of them but what the table tells it.
+    world.deps.throttles.forget();
+    world.deps.clock.advance(Duration::from_secs(30));
+    assert_eq!(deliver(&world, &records[10..20]).await, back(NONE));
+    let waits = deliver(&world, &records[20..]).await;
+    assert_eq!(waits.len(), 5);
+    assert!(
+        waits
+            .iter()
+            .all(|(_, wait)| *wait == Duration::from_millis(30_500)),
+        "{waits:?}"
+    );
+    assert_eq!(world.deps.api.calls().len(), 20);
+    world.deps.clock.advance(Duration::from_millis(30_500));
+    let comes: Vec<_> = records[20..].iter().map(again).collect();
+    assert_eq!(deliver(&world, &comes).await, back(NONE));
+    assert_eq!(world.deps.api.calls().len(), 25);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_in_a_group_that_the_bot_has_no_place_for_is_given_back() {
+    let world = world();
+    let records = to_group(&world, 1, 20).await;
+    busy_for(&world, 60).await;
+    for _ in 0..5 {
+        let waits = deliver(&world, &records[..10]).await;
+        assert_eq!(waits.len(), 10, "the bot is busy");
+    }
+    world.deps.clock.advance(Duration::from_secs(5));
+    for batch in records.chunks(10) {
+        let comes: Vec<_> = batch.iter().map(again).collect();
+        assert_eq!(
+            deliver(&world, &comes).await,
+            back(NONE),
+            "none of its twenty places was used up"
+        );
+        world.deps.clock.advance(Duration::from_secs(1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_send_goes_to_a_held_chat_before_its_time_whoever_was_told_of_the_hold() {
+    let world = world();
+    let [first, second] = to_group(&world, 1, 2).await.try_into().unwrap();
+    world.deps.api.answer("sendMessage", Err(throttled(30)));
+    assert_eq!(deliver(&world, &[first.clone()]).await.len(), 1);
+    world.deps.throttles.forget();
+    let waits = deliver(&world, &[second.clone()]).await;
+    assert_eq!(waits, back(&[("m2.0", 30_250)]));
+    assert_eq!(world.deps.api.calls().len(), 1);
+    world.deps.clock.advance(Duration::from_secs(31));
+    assert_eq!(
+        deliver(&world, &[again(&first), again(&second)]).await,
+        back(NONE)
+    );
+    assert_eq!(world.deps.api.calls().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_album_takes_as_many_places_as_it_has_pictures() {
+    let world = world();
+    let album = |pictures: usize| {
+        let media = vec![json!({"type": "photo", "media": "id"}); pictures];
+        call("sendMediaGroup", &json!({"chat_id": -5, "media": media}))
+    };
+    let records = [
+        one(&world, 1, album(10)).await,
+        one(&world, 2, album(9)).await,
+        one(&world, 3, album(2)).await,
+    ];
+    let waits = deliver(&world, &records).await;
+    assert_eq!(waits, back(&[("m3.0", 60_500)]));
+    assert_eq!(world.deps.api.calls().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_single_send_to_a_private_chat_costs_no_write_of_its_gate() {
+    let world = world();
+    let record = one(&world, 1, say(5, 1)).await;
+    let before = world.deps.ledger.calls();
+    deliver(&world, &[record]).await;
+    // Debit, claim, settling.
+    assert_eq!(world.deps.ledger.calls() - before, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chats_gate_that_cannot_be_reached_lets_its_sends_pass() {
+    let world = world();
+    let records = to_group(&world, 1, 2).await;
+    world.deps.ledger.fail_next(1, Fault::Unavailable);
+    assert_eq!(deliver(&world, &records).await, back(NONE));
+    assert_eq!(world.deps.api.calls().len(), 2);
 }

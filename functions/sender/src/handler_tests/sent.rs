@@ -67,7 +67,11 @@ async fn a_chats_sends_go_in_the_order_of_the_queue_and_within_an_update_by_thei
     batch.extend(committed(&world, 2, vec![say(5, 20), say(5, 21)]).await);
     let [a, b, c, d] = batch.try_into().unwrap();
     // The ids of updates may fall, so the queue's order of updates stands.
-    assert_eq!(deliver(&world, &[d, b, c, a]).await, back(NONE));
+    // Three at once are as many as a private chat takes.
+    let waits = deliver(&world, &[d, b.clone(), c, a]).await;
+    assert_eq!(waits, back(&[("m1.1", 1_050)]));
+    world.deps.clock.advance(Duration::from_millis(1_050));
+    assert_eq!(deliver(&world, &[again(&b)]).await, back(NONE));
     assert_eq!(texts(&world), [20, 21, 10, 11]);
 }
 

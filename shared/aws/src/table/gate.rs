@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::types::ReturnValue;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use penstock_domain::gcra::Gcra;
 use penstock_domain::ids::BotId;
+use penstock_domain::pace::{ChatGate, Logged};
 use penstock_domain::throttle::CELL;
 use penstock_domain::time::Timestamp;
-use penstock_ports::{Debit, HORIZON, PortError};
+use penstock_ports::{Debit, HORIZON, PortError, StoredChatGate, Swapped};
 
 use super::expression::{Write, Written};
 use super::{ITEM_VERSION, Item, Ledger, bot_pk, chat_pk, item};
@@ -35,6 +36,46 @@ impl Ledger {
         self.write("ledger.hold", write, ReturnValue::None).await?;
         point("ledger.hold.after");
         Ok(())
+    }
+
+    pub(crate) async fn swap_gate(
+        &self,
+        bot: BotId,
+        chat: &str,
+        seen: Option<&str>,
+        next: &ChatGate,
+        token: &str,
+        now: Timestamp,
+    ) -> Result<Swapped, PortError> {
+        let set = "SET #last = :last, #log = :log, #v = :v, #expires_at = :expires_at";
+        let write = Write::to(chat_pk(bot, chat), "GATE")
+            .number("v", ITEM_VERSION)
+            .number("expires_at", (now + GATE_LIFE).as_secs_ceil())
+            .text("last", token)
+            .value(
+                "log",
+                AttributeValue::L(next.log.iter().map(written_send).collect()),
+            );
+        let write = match next.tat {
+            Some(tat) => write.number("tat", tat).update(&format!("{set}, #tat = :tat")),
+            None => write.update(&format!("{set} REMOVE #tat")),
+        };
+        let write = match seen {
+            Some(seen) => write.text("seen", seen).condition("#last = :seen"),
+            None => write.condition("attribute_not_exists(#last)"),
+        };
+        point("ledger.pace.before");
+        let written = self.write("ledger.pace", write, ReturnValue::AllNew).await?;
+        point("ledger.pace.after");
+        Ok(match written {
+            Written::Applied(item) => Swapped::Done {
+                hold_until: hold_until(&item),
+            },
+            Written::Refused(Some(item)) if item::text(&item, "last") == Some(token) => Swapped::Done {
+                hold_until: hold_until(&item),
+            },
+            Written::Refused(item) => Swapped::Lost(Box::new(stored_gate(&item.unwrap_or_default()))),
+        })
     }
 
     pub(crate) async fn hold_bot_until(
@@ -127,6 +168,38 @@ impl Ledger {
             // The gate's row went in between (its life was over): nothing is ahead of us.
             Written::Refused(_) => (at_once, Item::new()),
         })
+    }
+}
+
+fn hold_until(item: &Item) -> Option<Timestamp> {
+    item::number(item, "hold_until").map(Timestamp::from_millis)
+}
+
+fn written_send(sent: &Logged) -> AttributeValue {
+    AttributeValue::M(item::m([
+        ("at", item::n(sent.at)),
+        ("token", item::s(sent.token.as_str())),
+        ("cells", item::n(sent.cells)),
+    ]))
+}
+
+/// What cannot be read of a log is left out: Telegram's own 429 is still obeyed.
+fn stored_gate(item: &Item) -> StoredChatGate {
+    let sent = |value: &AttributeValue| {
+        let entry = value.as_m().ok()?;
+        Some(Logged {
+            at: Timestamp::from_millis(item::number(entry, "at")?),
+            token: item::text(entry, "token")?.to_owned(),
+            cells: item::number(entry, "cells")?,
+        })
+    };
+    StoredChatGate {
+        gate: ChatGate {
+            tat: item::number(item, "tat").map(Timestamp::from_millis),
+            log: item::list(item, "log").iter().filter_map(sent).collect(),
+        },
+        last: item::text(item, "last").map(str::to_owned),
+        hold_until: hold_until(item),
     }
 }
 

@@ -33,10 +33,11 @@ use penstock_domain::data::{DataItem, DataKey};
 use penstock_domain::failure::Failure;
 use penstock_domain::ids::{BotId, LedgerKey};
 use penstock_domain::ledger::{ClaimRequest, Fence, Record, Retention};
+use penstock_domain::pace::ChatGate;
 use penstock_domain::time::Timestamp;
 use penstock_ports::{
     Claim, Commit, Commitment, Filed, Inbox, IntentSettlement, IntentStart, Outbox, PortError, RunAs,
-    Settlement, Subject, TakeOver, Verdict,
+    Settlement, Subject, Swapped, TakeOver, Verdict,
 };
 
 use crate::error::port_error;
@@ -209,6 +210,18 @@ impl Outbox for Ledger {
         now: Timestamp,
     ) -> Result<(), PortError> {
         self.hold(bot, chat, until, now).await
+    }
+
+    async fn swap_chat_gate(
+        &self,
+        bot: BotId,
+        chat: &str,
+        seen: Option<&str>,
+        next: &ChatGate,
+        token: &str,
+        now: Timestamp,
+    ) -> Result<Swapped, PortError> {
+        self.swap_gate(bot, chat, seen, next, token, now).await
     }
 
     async fn hold_bot(&self, bot: BotId, until: Timestamp, now: Timestamp) -> Result<(), PortError> {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use penstock_domain::ids::BotId;
-use penstock_ports::{Debit, Outbox as _};
+use penstock_domain::pace::{ChatGate, Logged};
+use penstock_ports::{Debit, Outbox as _, StoredChatGate, Swapped};
 
 use super::{Case, START, World};
 
@@ -33,6 +34,73 @@ pub async fn a_hold_binds_one_chat_of_one_bot<W: World>(world: &W) {
         .expect("hold answers");
     assert_eq!(world.hold(bot, "1002").await, None);
     assert_eq!(world.hold(BotId(bot.0 + 1), "1001").await, None);
+}
+
+/// A gate with one send of that time in its log.
+fn gate_at(millis: i64) -> ChatGate {
+    let at = START + Duration::from_millis(millis.unsigned_abs());
+    ChatGate {
+        tat: (millis % 2 == 0).then_some(at),
+        log: vec![Logged {
+            at,
+            token: format!("of {millis}"),
+            cells: 3,
+        }],
+    }
+}
+
+/// Whoever was slower is told what is there.
+pub async fn a_chats_gate_is_changed_by_whoever_has_seen_its_last_change<W: World>(world: &W) {
+    let case = Case::new(world);
+    let bot = case.subject.bot_id;
+    let swap = async |seen, millis, token| {
+        case.ledger()
+            .swap_chat_gate(bot, "-5", seen, &gate_at(millis), token, START)
+            .await
+            .expect("swap answers")
+    };
+    let done = Swapped::Done { hold_until: None };
+    assert_eq!(swap(None, 1, "a").await, done);
+    let there = |millis, last: &str| {
+        Swapped::Lost(Box::new(StoredChatGate {
+            gate: gate_at(millis),
+            last: Some(last.to_owned()),
+            hold_until: None,
+        }))
+    };
+    assert_eq!(swap(None, 2, "b").await, there(1, "a"));
+    assert_eq!(swap(Some("a"), 2, "b").await, done);
+    assert_eq!(swap(Some("a"), 3, "c").await, there(2, "b"));
+    assert_eq!(swap(Some("a"), 2, "b").await, done, "its own, repeated");
+    assert_eq!(swap(Some("b"), 3, "d").await, done);
+    assert_eq!(
+        swap(None, 4, "e").await,
+        there(3, "d"),
+        "and no time is left of the one before"
+    );
+}
+
+/// It is told with every change, and no change shortens it.
+pub async fn a_change_of_a_chats_gate_tells_of_its_hold<W: World>(world: &W) {
+    let case = Case::new(world);
+    let bot = case.subject.bot_id;
+    let until = START + Duration::from_secs(30);
+    case.ledger()
+        .hold_chat(bot, "-6", until, START)
+        .await
+        .expect("hold answers");
+    let swapped = case
+        .ledger()
+        .swap_chat_gate(bot, "-6", None, &gate_at(1), "a", START)
+        .await
+        .expect("swap answers");
+    assert_eq!(
+        swapped,
+        Swapped::Done {
+            hold_until: Some(until)
+        }
+    );
+    assert_eq!(world.hold(bot, "-6").await, Some(until));
 }
 
 fn reserved(millis: u64) -> Debit {

@@ -451,6 +451,8 @@ macro_rules! contract_tests {
                 what_may_have_arrived_is_given_up_as_unknown;
             gates: a_hold_is_never_shortened
                 a_hold_binds_one_chat_of_one_bot
+                a_chats_gate_is_changed_by_whoever_has_seen_its_last_change
+                a_change_of_a_chats_gate_tells_of_its_hold
                 debits_add_up_and_an_idle_gate_does_not_wait
                 a_full_gate_reserves_nothing
                 a_held_bot_is_waited_for_by_whoever_debits_its_gate

@@ -15,10 +15,11 @@ use penstock_domain::failure::Failure;
 use penstock_domain::ids::{BotId, LedgerKey};
 use penstock_domain::intent::{IntentClaim, IntentRecord};
 use penstock_domain::ledger::{ClaimRequest, Fence, Record, Retention};
+use penstock_domain::pace::ChatGate;
 use penstock_domain::time::Timestamp;
 use penstock_ports::{
     Claim, Commit, Commitment, Filed, Inbox, IntentSettlement, IntentStart, Outbox, PortError, RunAs,
-    Settlement, Subject, TakeOver, Verdict,
+    Settlement, Subject, Swapped, TakeOver, Verdict,
 };
 
 use crate::fault::{Fault, Faults};
@@ -50,6 +51,7 @@ struct Store {
     data: HashMap<(BotId, DataKey), DataItem>,
     holds: HashMap<(BotId, String), Timestamp>,
     bot_holds: HashMap<BotId, Timestamp>,
+    paces: HashMap<(BotId, String), (ChatGate, String)>,
     gates: HashMap<BotId, i64>,
     breakers: HashMap<BotId, breakers::Row>,
     hands: HashMap<LedgerKey, repairs::Hands>,
@@ -76,6 +78,7 @@ impl FakeLedger {
             data: HashMap::new(),
             holds: HashMap::new(),
             bot_holds: HashMap::new(),
+            paces: HashMap::new(),
             gates: HashMap::new(),
             breakers: HashMap::new(),
             hands: HashMap::new(),
@@ -209,6 +212,20 @@ impl Outbox for FakeLedger {
         _now: Timestamp,
     ) -> Result<(), PortError> {
         self.call("ledger.hold", |store| store.hold(bot, chat, until))
+    }
+
+    async fn swap_chat_gate(
+        &self,
+        bot: BotId,
+        chat: &str,
+        seen: Option<&str>,
+        next: &ChatGate,
+        token: &str,
+        _now: Timestamp,
+    ) -> Result<Swapped, PortError> {
+        self.call("ledger.pace", |store| {
+            store.swap_gate(bot, chat, seen, next, token)
+        })
     }
 
     async fn hold_bot(&self, bot: BotId, until: Timestamp, _now: Timestamp) -> Result<(), PortError> {

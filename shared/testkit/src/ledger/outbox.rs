@@ -3,9 +3,10 @@
 use penstock_domain::ids::{BotId, LedgerKey};
 use penstock_domain::intent::{IntentClaim, IntentRecord, IntentRefusal, IntentState, judge_refusal};
 use penstock_domain::ledger::{Record, is_suspect_at};
+use penstock_domain::pace::ChatGate;
 use penstock_domain::throttle::CELL;
 use penstock_domain::time::Timestamp;
-use penstock_ports::{Debit, HORIZON, IntentSettlement, IntentStart, SettleAs};
+use penstock_ports::{Debit, HORIZON, IntentSettlement, IntentStart, SettleAs, StoredChatGate, Swapped};
 
 use super::{Store, secs};
 
@@ -125,6 +126,31 @@ impl Store {
     pub(super) fn hold(&mut self, bot: BotId, chat: &str, until: Timestamp) {
         let hold = self.holds.entry((bot, chat.to_owned())).or_insert(until);
         *hold = until.max(*hold);
+    }
+
+    pub(super) fn swap_gate(
+        &mut self,
+        bot: BotId,
+        chat: &str,
+        seen: Option<&str>,
+        next: &ChatGate,
+        token: &str,
+    ) -> Swapped {
+        let of = (bot, chat.to_owned());
+        let hold_until = self.holds.get(&of).copied();
+        let found = self.paces.get(&of);
+        let last = found.map(|(_, last)| last.as_str());
+        if last != seen && last != Some(token) {
+            return Swapped::Lost(Box::new(StoredChatGate {
+                gate: found.map(|(gate, _)| gate.clone()).unwrap_or_default(),
+                last: last.map(str::to_owned),
+                hold_until,
+            }));
+        }
+        if last != Some(token) {
+            self.paces.insert(of, (next.clone(), token.to_owned()));
+        }
+        Swapped::Done { hold_until }
     }
 
     pub(super) fn debit(&mut self, bot: BotId, cells: u32, now: Timestamp) -> Debit {
