@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use lambda_runtime::Error;
 use penstock_aws::{ConfigError, Lookup, Settings};
 use penstock_domain::ledger::Retention;
 
@@ -50,19 +49,23 @@ pub(crate) fn example_admins(lookup: &Lookup<'_>) -> Result<Vec<i64>, ConfigErro
 }
 
 /// What stands in for a backend that is away: `OUTAGE_NOTICE`, the text that waiting chats are told (empty: none);
-/// `CORE_REPLIES`, a JSON object of commands and texts; `MAX_AGE_HOURS`, the longest wait.
-pub(crate) fn standby(lookup: &Lookup<'_>) -> Result<Standby, Error> {
+/// `CORE_REPLIES`, a JSON object of commands and texts; `MAX_AGE_HOURS`, the longest wait. One that cannot be read is said
+/// in the log and left out: it must not stop a bot whose backend is well.
+pub(crate) fn standby(lookup: &Lookup<'_>) -> Standby {
     let given = |name| lookup(name).unwrap_or_default();
-    let core =
-        CoreReplies::parse(&given("CORE_REPLIES")).map_err(|error| format!("CORE_REPLIES: {error}"))?;
-    let max_age = match given("MAX_AGE_HOURS").as_str() {
-        "" => MAX_AGE,
-        hours => {
-            let hours: u64 = hours
-                .parse()
-                .map_err(|_| format!("MAX_AGE_HOURS: {hours:?} is no whole number of hours"))?;
-            Duration::from_secs(hours.saturating_mul(3600))
-        }
+    let core = CoreReplies::parse(&given("CORE_REPLIES")).unwrap_or_else(|error| {
+        tracing::error!(error = %error, "CORE_REPLIES is not used: no command is answered while the backend is away");
+        CoreReplies::default()
+    });
+    let max_age = match given("MAX_AGE_HOURS") {
+        hours if hours.is_empty() => MAX_AGE,
+        hours => hours.parse().map_or_else(
+            |_| {
+                tracing::error!("MAX_AGE_HOURS is no whole number of hours and not used: it is 24");
+                MAX_AGE
+            },
+            |hours: u64| Duration::from_secs(hours.saturating_mul(3600)),
+        ),
     };
-    Ok(Standby::new(&given("OUTAGE_NOTICE"), core, max_age))
+    Standby::new(&given("OUTAGE_NOTICE"), core, max_age)
 }

@@ -61,7 +61,7 @@ async fn forward(lookup: &Lookup<'_>, target: String) -> Result<(), Error> {
     let breakers = Ledger::new(clients.dynamodb(), &config.table_name, config.retention);
     let instance = lookup("AWS_LAMBDA_LOG_STREAM_NAME").unwrap_or_default();
     let instance = format!("{instance}:{}:{}", std::process::id(), clock.now());
-    let logic = Forwarding::new(backends, breakers, &instance).with_standby(config::standby(lookup)?);
+    let logic = Forwarding::new(backends, breakers, &instance).with_standby(config::standby(lookup));
     serve_logic(lookup, &clients, logic).await
 }
 

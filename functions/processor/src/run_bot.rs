@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use penstock_bot::{Bot, BotError, Context, Incoming, Outcome, Reads};
@@ -25,6 +26,8 @@ pub struct RunFailure {
     pub max_attempts: Option<u32>,
     /// Whether it burns no attempt.
     pub is_given_back: bool,
+    /// When one that burns none is tried again; without one, longer each time.
+    pub comes_back_in: Option<Duration>,
 }
 
 /// A panic that was just caught on this thread. Its own message may hold a person's text, so only its place is kept.
@@ -38,6 +41,7 @@ fn panicked() -> RunFailure {
         disposition: Disposition::Transient,
         max_attempts: Some(MAX_UNCLASSIFIED),
         is_given_back: false,
+        comes_back_in: None,
     }
 }
 
@@ -50,6 +54,7 @@ impl RunFailure {
             disposition: Disposition::Permanent,
             max_attempts: None,
             is_given_back: false,
+            comes_back_in: None,
         }
     }
 }
@@ -93,6 +98,7 @@ pub(crate) async fn run_bot<B: Bot, C: Clock>(
         disposition,
         max_attempts,
         is_given_back: false,
+        comes_back_in: None,
     };
     match tokio::time::timeout(limit, run).await {
         Err(_) => Err(failure(

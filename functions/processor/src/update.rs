@@ -13,6 +13,7 @@ mod stand_in;
 use std::time::Duration;
 
 use penstock_batch::{Alone, Record, Verdict};
+use penstock_domain::expiry::is_expired_at;
 use penstock_domain::ids::MessageGroupId;
 use penstock_domain::ledger::{ClaimRequest, Owner};
 use penstock_domain::time::Timestamp;
@@ -69,17 +70,15 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw>
     }
 
     pub(crate) async fn handle(mut self, alone: &Alone) -> Verdict {
-        let now = self.deps.clock.now();
-        match self
-            .deps
-            .bot
-            .entry(&self.subject, now, self.deps.draw.draw())
-            .await
-        {
+        match self.turn().await {
             Turn::Free => {}
             // Its place in a ramp, at most a second away.
             Turn::In(wait) => tokio::time::sleep(self.deps.clock.real(wait)).await,
-            Turn::Deferred(wait) => return self.wait_out(wait, alone).await,
+            Turn::Deferred(wait) => {
+                if let Some(verdict) = self.wait_out(wait, alone).await {
+                    return verdict;
+                }
+            }
         }
         let now = self.deps.clock.now();
         let request = self.request(now);
@@ -91,6 +90,16 @@ impl<'a, I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw>
             Ok(Claimed::Settled(verdict)) => verdict,
             Err(error) => store_away(self.deps, self.record, &error),
         }
+    }
+
+    /// What nobody waits for any more takes no place and no wait: it is settled at once.
+    async fn turn(&self) -> Turn {
+        let now = self.deps.clock.now();
+        if is_expired_at(self.subject.kind, self.subject.received_at, now) {
+            return Turn::Free;
+        }
+        let draw = self.deps.draw.draw();
+        self.deps.bot.entry(&self.subject, now, draw).await
     }
 
     fn request(&self, now: Timestamp) -> ClaimRequest {

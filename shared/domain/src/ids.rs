@@ -90,10 +90,10 @@ impl LedgerKey {
         Self(format!("{bot}:q:{}", hex(&Sha256::digest(body))))
     }
 
-    /// The key of what answers a pressed button in its backend's place: `{key of the Update}:ack`.
+    /// The key of what answers a pressed button in its backend's place: `{bot}:a:{query_id}`.
     #[must_use]
-    pub fn acknowledgement(of: &Self) -> Self {
-        Self(format!("{of}:ack"))
+    pub fn acknowledgement(bot: BotId, query: &str) -> Self {
+        Self(format!("{bot}:a:{query}"))
     }
 
     /// The key of the one notice to those of a group that its Updates wait: `{bot}:n:{hour}:{group}`, the hour (since

@@ -327,6 +327,9 @@ impl<B: Breakers> Outage<B> {
             meter,
         };
         let changed = self.breakers.change(bot, &change, now).await;
+        if matches!(changed, Ok(Changed::Done)) {
+            say(bot, &stored.breaker, next);
+        }
         match &changed {
             Ok(Changed::Done) => door.keep(
                 StoredBreaker {
@@ -359,6 +362,26 @@ impl<B: Breakers> Outage<B> {
                 None
             }
         }
+    }
+}
+
+/// One line when the door is shut, and one when it is open again.
+fn say(bot: BotId, before: &Breaker, after: &Breaker) {
+    let is_tried = |breaker: &Breaker| matches!(breaker, Breaker::Closed { .. } | Breaker::Ramp { .. });
+    match (before, after) {
+        (_, Breaker::Open { .. }) if is_tried(before) => {
+            tracing::warn!(bot.id = bot.0, "the backend is away: its updates wait");
+        }
+        (Breaker::HalfOpen { .. }, Breaker::Ramp { .. }) => {
+            tracing::warn!(
+                bot.id = bot.0,
+                "the backend is back: its updates are let in by a ramp"
+            );
+        }
+        (Breaker::Ramp { .. }, Breaker::Closed { .. }) => {
+            tracing::info!(bot.id = bot.0, "the backend is given every update again");
+        }
+        _ => {}
     }
 }
 

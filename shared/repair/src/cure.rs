@@ -18,6 +18,9 @@ pub fn cure(code: &str) -> &'static str {
         "too_many_receives" => {
             "the queue handed it out a thousand times: see what held its chat up (a paused or failing function), then redrive"
         }
+        "too_old" => {
+            "its backend was away for too long: start the backend, see with `penstock status` that it is given updates, then redrive"
+        }
         "state_conflict" => "the chat's state changed under every try: redrive when the chat is quiet",
         "store_away" => "the table or a queue did not answer: redrive when it does",
         "expired" => {

@@ -52,11 +52,13 @@ pub(crate) struct Place {
 impl PlaceArgs {
     /// The options that name the same place, for a command that is printed.
     pub(crate) fn words(&self) -> String {
-        match &self.table {
+        let place = match &self.table {
             Some(table) => format!(" --table {table}"),
             None if self.state_dir == Path::new(DEFAULT_STATE_DIR) => String::new(),
             None => format!(" --state-dir {}", self.state_dir.display()),
-        }
+        };
+        let bot = self.bot.map(|bot| format!(" --bot {bot}")).unwrap_or_default();
+        place + &bot
     }
 
     pub(crate) async fn find(&self) -> Result<Place, Failure> {

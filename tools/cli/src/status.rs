@@ -63,8 +63,10 @@ pub(crate) async fn run(args: &StatusArgs) -> Result<Ended, Failure> {
     } else {
         status.lines().iter().for_each(|line| print::data(line));
         if status.needs_person > 0 {
-            let next = called::command(&format!("dead list{}", args.place.words()));
-            print::note(&format!("next: {next}"));
+            let place = args.place.words();
+            let [dead, unknown] =
+                ["dead list", "unknown list"].map(|list| called::command(&format!("{list}{place}")));
+            print::note(&format!("next: {dead}, {unknown}"));
         }
     }
     Ok(Ended::Well)

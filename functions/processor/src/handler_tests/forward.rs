@@ -85,7 +85,7 @@ fn forwards() -> (Forwards, Scripted) {
     (processor(FakeLedger::new(RETENTION), logic), backend)
 }
 
-fn bad_gateway() -> BackendError {
+pub(super) fn bad_gateway() -> BackendError {
     BackendError::Refused {
         status: 502,
         retry_after: None,

@@ -144,7 +144,7 @@ async fn a_pressed_button_is_answered_once_at_once_even_behind_what_waits() {
     for id in ["q11", "q12"] {
         assert!(answered.contains(&json!({"callback_query_id": id, "text": NOTICE})));
     }
-    let ack = LedgerKey::acknowledgement(&key(11));
+    let ack = LedgerKey::acknowledgement(BOT, "q11");
     assert_eq!(
         world.inbox.row(&ack).unwrap().record.intents[0].state,
         IntentState::Intended
@@ -154,7 +154,7 @@ async fn a_pressed_button_is_answered_once_at_once_even_behind_what_waits() {
 
 #[tokio::test]
 async fn a_core_command_works_while_the_backend_is_away_and_never_reaches_it() {
-    let (world, backend) = away_for(0, DAY).await;
+    let (world, backend) = away_for(10, DAY).await;
     let help = text(&world, 10, 5, "/help");
     assert!(deliver(&world, std::slice::from_ref(&help)).await.is_empty());
     let answer = (
@@ -166,10 +166,19 @@ async fn a_core_command_works_while_the_backend_is_away_and_never_reaches_it() {
     // Behind what waits it is answered too, and done with when it comes first.
     let behind = [text(&world, 20, 6, PRIVATE), text(&world, 21, 6, "/help")];
     assert_eq!(deliver(&world, &behind).await.len(), 2);
-    assert_eq!(said(&world).len(), 2);
+    assert_eq!(
+        said(&world)[1..],
+        [
+            told(6),
+            (
+                "sendMessage".to_owned(),
+                json!({"chat_id": 6, "text": "Ask me anything."})
+            )
+        ]
+    );
     assert_eq!(state_of(&world, 21), State::Done);
     deliver(&world, &behind.each_ref().map(again)).await;
-    assert_eq!(said(&world).len(), 2, "answered once");
+    assert_eq!(said(&world).len(), 3, "answered once");
     backend.goes_away(false);
     world.clock.advance(Duration::from_secs(60));
     deliver_until_done(&world, &again(&behind[0])).await;
@@ -195,11 +204,97 @@ async fn what_has_waited_longer_than_it_may_is_parked_and_its_group_goes_on() {
         let last = row.record.tries.last().unwrap();
         assert_eq!(
             (row.record.state, row.record.attempts, last.code.as_str()),
-            (State::Dead, 0, "too_old")
+            (State::Dead, 1, "too_old")
         );
-        assert!(last.message.contains("redrive it when the backend is back"));
         assert!(row.raw.unwrap().contains(PRIVATE));
     }
+    assert_eq!(backend.given().len(), 1);
+}
+
+/// An earlier Update of this id, which Telegram has given anew: it is dead.
+#[tokio::test]
+async fn what_is_parked_under_an_id_that_was_used_before_gets_a_record_of_its_own() {
+    let (world, _) = away_for(0, Duration::from_secs(3_600)).await;
+    let earlier = text(&world, 10, 5, "an earlier update");
+    world.clock.advance(Duration::from_secs(3_601));
+    assert!(deliver(&world, &[again(&earlier)]).await.is_empty());
+    assert_eq!(state_of(&world, 10), State::Dead);
+    let later = text(&world, 10, 6, PRIVATE);
+    world.clock.advance(Duration::from_secs(3_601));
+    assert!(deliver(&world, &[again(&later)]).await.is_empty());
+    let envelope = penstock_formats::envelope::Envelope::read(&later.body).unwrap();
+    let own = LedgerKey::reused(BOT, UpdateId(10), envelope.digest);
+    let row = world.inbox.row(&own).unwrap();
+    assert_eq!(row.record.state, State::Dead);
+    assert!(row.raw.unwrap().contains(PRIVATE));
+}
+
+#[tokio::test]
+async fn a_letter_that_was_redriven_waits_anew() {
+    let (world, _) = away_for(0, Duration::from_secs(3_600)).await;
+    let mut old = text(&world, 10, 5, PRIVATE);
+    world.clock.advance(Duration::from_secs(7_200));
+    let now_ms = world.clock.now().as_millis();
+    old.sent_at_ms = now_ms;
+    old.body = old.body.replace("\"redrive\":0", "\"redrive\":1");
+    assert_eq!(deliver(&world, &[old]).await.len(), 1, "it waits");
+    assert!(world.inbox.row(&key(10)).is_none());
+}
+
+#[tokio::test]
+async fn a_command_that_the_backend_may_have_acted_on_is_not_answered_in_its_place() {
+    let (world, backend) = away_for(0, DAY).await;
+    backend.goes_away(false);
+    world.clock.advance(Duration::from_secs(60));
+    let tried = text(&world, 10, 5, "/help");
+    backend.answers(Err(super::forward::bad_gateway()));
+    assert_eq!(deliver(&world, std::slice::from_ref(&tried)).await.len(), 1);
+    assert_eq!(state_of(&world, 10), State::Retrying);
+    backend.goes_away(true);
+    assert_eq!(deliver(&world, &[text(&world, 11, 6, PRIVATE)]).await.len(), 1);
+    world.clock.advance(Duration::from_secs(60));
+    assert_eq!(deliver(&world, &[again(&tried)]).await.len(), 1);
+    // Nor behind another.
+    let behind = [text(&world, 9, 5, PRIVATE), again(&tried)];
+    assert_eq!(deliver(&world, &behind).await.len(), 2);
+    assert!(
+        said(&world)
+            .iter()
+            .all(|(_, params)| params["text"] != "Ask me anything.")
+    );
+    assert_ne!(state_of(&world, 10), State::Done);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_committed_does_not_wait_for_the_backend() {
+    let (world, backend) = away_for(0, DAY).await;
+    backend.goes_away(false);
+    world.clock.advance(Duration::from_secs(60));
+    let call =
+        penstock_domain::intent::Call::new("sendMessage", r#"{"chat_id":5,"text":"hello"}"#.to_owned());
+    backend.answers(Ok(Some(call)));
+    let answered = text(&world, 10, 5, PRIVATE);
+    world.outbound.fail_next(1, penstock_testkit::Fault::Unavailable);
+    assert_eq!(deliver(&world, std::slice::from_ref(&answered)).await.len(), 1);
+    assert_eq!((state_of(&world, 10), said(&world).len()), (State::Done, 0));
+    // The door is shut again before it comes back.
+    backend.goes_away(true);
+    world.clock.advance(Duration::from_secs(60));
+    assert_eq!(deliver(&world, &[text(&world, 11, 6, PRIVATE)]).await.len(), 1);
+    assert!(deliver(&world, &[again(&answered)]).await.is_empty());
+    assert_eq!(said(&world).len(), 1);
+}
+
+#[tokio::test]
+async fn what_nobody_waits_for_any_more_is_settled_without_a_place_or_a_wait() {
+    let (world, backend) = away_for(0, DAY).await;
+    let raw = json!({"update_id": 10, "inline_query": {"id": "7", "from": {"id": 5}, "query": PRIVATE}});
+    let query = now(&world, &raw.to_string());
+    assert_eq!(deliver(&world, std::slice::from_ref(&query)).await.len(), 1);
+    world.clock.advance(Duration::from_secs(31));
+    assert!(deliver(&world, &[again(&query)]).await.is_empty());
+    let row = world.inbox.row(&key(10)).unwrap();
+    assert_eq!(row.record.tries.last().unwrap().code, "expired");
     assert_eq!(backend.given().len(), 1);
 }
 

@@ -2,7 +2,7 @@
 //! tried and no attempt is burned.
 
 use penstock_bot::{Incoming, Outcome, Reads};
-use penstock_domain::breaker::Sign;
+use penstock_domain::breaker::{FIRST_WAIT, Sign};
 use penstock_domain::failure::Disposition;
 use penstock_domain::ids::BotId;
 use penstock_domain::ledger::Owner;
@@ -195,6 +195,7 @@ fn given_back(code: &'static str, error: &NoBackend) -> RunFailure {
         disposition: Disposition::Transient,
         max_attempts: None,
         is_given_back: true,
+        comes_back_in: None,
     }
 }
 
@@ -214,5 +215,7 @@ fn failure(error: &BackendError, is_given_back: bool) -> RunFailure {
         disposition,
         max_attempts: None,
         is_given_back,
+        // The door is shut: when it comes back it is asked, not tried.
+        comes_back_in: is_given_back.then_some(FIRST_WAIT),
     }
 }

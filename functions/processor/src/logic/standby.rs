@@ -21,11 +21,16 @@ const TOLD_AFTER: Duration = Duration::from_secs(10);
 const NEWS_FOR: Duration = Duration::from_secs(600);
 /// Longest text over a pressed button (Bot API, `answerCallbackQuery`: 200 characters).
 const LONGEST_TOAST: usize = 200;
+/// Longest id of a query that is answered here.
+const LONGEST_ID: usize = 64;
 /// Longest text of a message (Bot API, `sendMessage`: 4096 characters after entities).
 const LONGEST_TEXT: usize = 4096;
 /// How long an Update waits for its backend unless it is set otherwise (design section 1, P8: 24 h). Telegram itself
 /// keeps an undelivered Update as long.
 pub(crate) const MAX_AGE: Duration = Duration::from_secs(86_400);
+/// How long the door is shut before anything is parked: a letter that a person has redriven, or an old backlog in a ramp,
+/// must not be parked again by a blip.
+const PARKED_AFTER: Duration = Duration::from_secs(600);
 /// Most records that an instance remembers to have told; beyond it, it asks the table again.
 const MOST_TOLD: usize = 10_000;
 const HOUR_MS: i64 = 3_600_000;
@@ -38,7 +43,12 @@ pub(crate) enum StandIn {
     /// It has waited too long: it is parked, for a person to redrive.
     TooOld,
     /// The pressed button stops to show progress; its Update waits on.
-    Acknowledge(Call),
+    Acknowledge {
+        /// The query's id.
+        id: String,
+        /// The answer.
+        call: Call,
+    },
     /// Its chat is told; it waits on. Once in the hour in which the outage began.
     Tell {
         /// That hour, since 1970.
@@ -99,13 +109,17 @@ impl CoreReplies {
 
     fn of(&self, incoming: &Incoming) -> Option<&str> {
         let command = own_command(incoming)?.to_lowercase();
-        self.0.get(&command).map(String::as_str)
+        // What stands behind it is for the backend: the payload of a deep link, a payment, a question.
+        let is_bare = incoming.argument().is_none();
+        self.0.get(&command).filter(|_| is_bare).map(String::as_str)
     }
 }
 
-/// A command for this bot. In a group one that names a bot may be another's: its name is not known here.
+/// A command for this bot. In a group one that names a bot may be another's: its name is not known here. In the direct
+/// messages of a channel an answer would need their topic.
 fn own_command(incoming: &Incoming) -> Option<&str> {
-    let is_certain = incoming.is_private || incoming.commanded_bot().is_none();
+    let is_channels = incoming.raw.contains("\"direct_messages_topic\"");
+    let is_certain = incoming.is_private || (incoming.commanded_bot().is_none() && !is_channels);
     incoming.command().filter(|_| is_certain)
 }
 
@@ -138,7 +152,7 @@ impl Standby {
         }
     }
 
-    /// What is done for an Update that was received then and waits for a backend that is away since `shut_since`.
+    /// What is done for an Update that has waited since then, and waits for a backend that is away since `shut_since`.
     pub(crate) fn stand_in(
         &self,
         incoming: &Incoming,
@@ -146,11 +160,14 @@ impl Standby {
         shut_since: Timestamp,
         now: Timestamp,
     ) -> StandIn {
-        if now.since(received_at) > self.max_age {
+        if now.since(received_at) > self.max_age && now.since(shut_since) >= PARKED_AFTER {
             return StandIn::TooOld;
         }
         let is_outage = now.since(shut_since) >= TOLD_AFTER;
-        if let Some(callback) = incoming.callback.as_ref().filter(|_| is_outage) {
+        if !is_outage {
+            return StandIn::Nothing;
+        }
+        if let Some(callback) = &incoming.callback {
             return self.acknowledge(&callback.id, received_at, now);
         }
         // Its sender waits for an answer: not for an edit, nor in a channel, nor through somebody's own account.
@@ -162,10 +179,7 @@ impl Standby {
         }
         let is_asked = incoming.is_private || own_command(incoming).is_some();
         let is_news = shut_since.since(received_at) < NEWS_FOR;
-        let notice = self
-            .notice
-            .as_deref()
-            .filter(|_| is_outage && is_asked && is_news);
+        let notice = self.notice.as_deref().filter(|_| is_asked && is_news);
         match notice.and_then(|notice| incoming.reply(notice)) {
             Some(call) => StandIn::Tell {
                 hour: shut_since.as_millis().div_euclid(HOUR_MS),
@@ -179,15 +193,22 @@ impl Standby {
     fn acknowledge(&self, id: &str, received_at: Timestamp, now: Timestamp) -> StandIn {
         let answer = answer_callback_query(id);
         let is_late = answer_life("answerCallbackQuery").is_some_and(|life| now > received_at + life);
-        if is_late || id.is_empty() {
+        // A key is made of it. Telegram's are up to 20 digits.
+        let is_odd =
+            id.is_empty() || id.len() > LONGEST_ID || !id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if is_late || is_odd {
             return StandIn::Nothing;
         }
-        StandIn::Acknowledge(match &self.notice {
+        let call = match &self.notice {
             Some(notice) => answer
                 .notice(notice.chars().take(LONGEST_TOAST).collect::<String>())
                 .into(),
             None => answer.into(),
-        })
+        };
+        StandIn::Acknowledge {
+            id: id.to_owned(),
+            call,
+        }
     }
 
     fn told(&self) -> MutexGuard<'_, HashSet<LedgerKey>> {

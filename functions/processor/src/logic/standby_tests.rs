@@ -106,13 +106,14 @@ fn a_pressed_button_is_answered_with_the_notice_once_it_is_no_mere_restart_and_n
         standby.stand_in(&pressed("77"), SHUT, SHUT, secs(9)),
         StandIn::Nothing
     );
-    let StandIn::Acknowledge(call) = standby.stand_in(&pressed("77"), secs(10), SHUT, secs(10)) else {
+    let StandIn::Acknowledge { call, .. } = standby.stand_in(&pressed("77"), secs(10), SHUT, secs(10)) else {
         panic!("not answered");
     };
     assert_eq!(call.method, "answerCallbackQuery");
     let text = "ä".repeat(LONGEST_TOAST);
     assert_eq!(params(&call), json!({"callback_query_id": "77", "text": text}));
-    let StandIn::Acknowledge(call) = Standby::default().stand_in(&pressed("77"), SHUT, SHUT, secs(150))
+    let StandIn::Acknowledge { call, .. } =
+        Standby::default().stand_in(&pressed("77"), SHUT, SHUT, secs(150))
     else {
         panic!("not answered");
     };
@@ -121,29 +122,47 @@ fn a_pressed_button_is_answered_with_the_notice_once_it_is_no_mere_restart_and_n
         standby.stand_in(&pressed("77"), SHUT, SHUT, secs(151)),
         StandIn::Nothing
     );
+    // A key is made of the id.
+    for odd in ["", "a:b", "ü", &"7".repeat(65)] {
+        assert_eq!(
+            standby.stand_in(&pressed(odd), SHUT, SHUT, secs(60)),
+            StandIn::Nothing
+        );
+    }
 }
 
 #[test]
 fn a_core_command_is_answered_in_the_backends_place() {
     for (text, answer) in [
         ("/help", Some("Ask me anything.")),
-        ("/HELP me", Some("Ask me anything.")),
+        ("/HELP", Some("Ask me anything.")),
+        ("/help payload", None),
         ("/help@this_bot", Some("Ask me anything.")),
         ("/stop", Some("Stopped.")),
         ("/other", None),
         ("help", None),
     ] {
-        match standby().stand_in(&private(text), SHUT, SHUT, SHUT) {
+        let early = standby().stand_in(&private(text), secs(9), SHUT, secs(9));
+        assert_eq!(early, StandIn::Nothing, "a restart swallows no command");
+        match standby().stand_in(&private(text), secs(10), SHUT, secs(10)) {
             StandIn::Answer(call) => {
                 assert_eq!(params(&call), json!({"chat_id": 5, "text": answer.unwrap()}));
             }
-            other => assert_eq!((other, answer), (StandIn::Nothing, None), "{text}"),
+            StandIn::Tell { .. } => assert_eq!(answer, None, "{text}"),
+            other => panic!("{text}: {other:?}"),
         }
     }
     assert!(matches!(
-        standby().stand_in(&group("/help"), SHUT, SHUT, SHUT),
+        standby().stand_in(&group("/help"), secs(10), SHUT, secs(10)),
         StandIn::Answer(_)
     ));
+    let in_channel = json!({"update_id": 1, "message": {"message_id": 1, "chat": {"id": -5, "type": "supergroup"},
+        "text": "/help", "direct_messages_topic": {"topic_id": 7}}});
+    let in_channel = Incoming::read(UpdateKind::Message, &in_channel.to_string());
+    assert_eq!(
+        standby().stand_in(&in_channel, secs(10), SHUT, secs(10)),
+        StandIn::Nothing
+    );
     assert_eq!(
         standby().stand_in(&group("/help@another_bot"), SHUT, SHUT, secs(60)),
         StandIn::Nothing
@@ -159,6 +178,10 @@ fn what_has_waited_longer_than_it_may_is_too_old_whatever_it_is() {
         assert!(!age(&incoming, 86_400));
         assert!(age(&incoming, 86_401));
     }
+    // A blip parks nothing, however old.
+    let blip = |secs_shut| standby().stand_in(&private("hello"), secs(-90_000), SHUT, secs(secs_shut));
+    assert_ne!(blip(599), StandIn::TooOld);
+    assert_eq!(blip(600), StandIn::TooOld);
 }
 
 #[test]

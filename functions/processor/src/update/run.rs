@@ -367,6 +367,7 @@ fn state_conflict() -> RunFailure {
         disposition: Disposition::Transient,
         max_attempts: None,
         is_given_back: false,
+        comes_back_in: None,
     }
 }
 

@@ -25,7 +25,7 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw> Deliv
         let failure = |code: &str, message: &str| self.failure(code, message, failed.disposition, run);
         if failed.is_given_back && !matches!(decision, RetryDecision::GiveUp(GiveUp::Expired)) {
             // Longer each time: what is never mended must not use up its receives within hours.
-            let next_at = now + self.growing_wait();
+            let next_at = now + failed.comes_back_in.unwrap_or_else(|| self.growing_wait());
             let failure = failure(&failed.code, &failed.message);
             return self.settle(run, Settled::Defer { next_at, failure }).await;
         }
@@ -80,6 +80,7 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw> Deliv
                 disposition: Disposition::Transient,
                 max_attempts: Some(MAX_UNCLASSIFIED),
                 is_given_back: false,
+                comes_back_in: None,
             };
             return self.fail(run, policy, &failed).await;
         }

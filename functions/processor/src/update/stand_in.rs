@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use penstock_batch::{Alone, Verdict};
 use penstock_bot::{Incoming, Outcome};
-use penstock_domain::failure::{Disposition, Failure};
+use penstock_domain::breaker::FIRST_WAIT;
+use penstock_domain::failure::Disposition;
 use penstock_domain::ids::{LedgerKey, UpdateDigest};
 use penstock_domain::intent::{Call, plan};
-use penstock_domain::ledger::{ClaimRequest, Refusal};
+use penstock_domain::ledger::{ClaimRequest, Record, Refusal, State};
 use penstock_domain::time::Timestamp;
 use penstock_formats::outbound::Origin;
 use penstock_ports::{
-    Clock, Commit, Commitment, Deliveries, Draw, Filed, Inbox, PortError, QueueSender, RunAs, Subject,
+    Claim, Clock, Commit, Commitment, Deliveries, Draw, Inbox, PortError, QueueSender, RunAs, Subject,
+    Verdict as Settled,
 };
 
 use super::Delivery;
@@ -28,11 +30,34 @@ const TOLD: &str = "told_in_outage";
 /// Why an Update is parked that has waited for its backend as long as it may.
 const TOO_OLD: &str = "too_old";
 
+/// Where an Update is that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// The first of its group.
+    Head {
+        /// Nothing is known of it.
+        is_untried: bool,
+    },
+    /// Behind it.
+    Behind,
+}
+
 impl<I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw> Delivery<'_, I, U, O, B, C, D> {
-    /// An Update whose turn it is not.
-    pub(super) async fn wait_out(mut self, wait: Duration, alone: &Alone) -> Verdict {
-        if let Some(verdict) = self.stand_in(alone, true).await {
-            return verdict;
+    /// An Update whose turn it is not. `None`: it is settled already, and what a claim says of it is due now.
+    pub(super) async fn wait_out(&mut self, wait: Duration, alone: &Alone) -> Option<Verdict> {
+        let known = match self.known().await {
+            Ok(known) => known,
+            Err(error) => return Some(store_away(self.deps, self.record, &error)),
+        };
+        let state = known.map(|record| record.state);
+        if matches!(state, Some(State::Done | State::Dead)) {
+            return None;
+        }
+        let place = Place::Head {
+            is_untried: state.is_none(),
+        };
+        if let Some(verdict) = self.stand_in(place, alone).await {
+            return Some(verdict);
         }
         tracing::info!(
             trace_id = self.subject.trace_id,
@@ -40,27 +65,41 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw> Deliv
             wait_ms = wait.as_millis(),
             "the backend is away or coming back: the update waits"
         );
-        Verdict::ComeBackIn(wait)
+        Some(Verdict::ComeBackIn(wait))
     }
 
     /// An Update behind one of its group that waits. A button is pressed and a core command given by somebody who looks
     /// at the screen now, so they are not held up by what waits before them.
     pub(crate) async fn passed_over(mut self, alone: &Alone) {
-        self.stand_in(alone, false).await;
+        self.stand_in(Place::Behind, alone).await;
+    }
+
+    /// Its record, if it can have one: a first delivery has none that says anything.
+    async fn known(&self) -> Result<Option<Record>, PortError> {
+        if self.record.receive_count <= 1 {
+            return Ok(None);
+        }
+        let record = self.deps.inbox.read(&self.subject.key).await?;
+        // Another Update's, of a time when Telegram had given it this id.
+        let is_own = |record: &Record| record.digest.is_none_or(|digest| digest == self.envelope.digest);
+        let now = self.deps.clock.now().as_millis().div_euclid(1000);
+        Ok(record.filter(|record| is_own(record) && record.expires_at >= now))
     }
 
     /// Does what is to be done in the backend's place. `None`: the Update waits on.
-    async fn stand_in(&mut self, alone: &Alone, is_head: bool) -> Option<Verdict> {
+    async fn stand_in(&mut self, place: Place, alone: &Alone) -> Option<Verdict> {
         let now = self.deps.clock.now();
         let (shut_since, standby) = self.deps.bot.standby(self.subject.bot_id, now).await?;
         let incoming = Incoming::read(self.subject.kind, self.envelope.update);
-        match standby.stand_in(&incoming, self.subject.received_at, shut_since, now) {
+        match standby.stand_in(&incoming, self.waits_since(), shut_since, now) {
             StandIn::Nothing => None,
-            // Its turn comes when it is the first of its group.
-            StandIn::TooOld if !is_head => None,
-            StandIn::TooOld => Some(self.park(shut_since, now).await),
-            StandIn::Acknowledge(call) => {
-                let key = LedgerKey::acknowledgement(&self.subject.key);
+            StandIn::TooOld => match place {
+                Place::Head { .. } => Some(self.park(shut_since, alone, now).await),
+                // Its turn comes when it is the first of its group.
+                Place::Behind => None,
+            },
+            StandIn::Acknowledge { id, call } => {
+                let key = LedgerKey::acknowledgement(self.subject.bot_id, &id);
                 self.say(standby, key, call, now).await;
                 None
             }
@@ -69,59 +108,72 @@ impl<I: Inbox, U: Deliveries, O: QueueSender, B: Logic, C: Clock, D: Draw> Deliv
                 self.say(standby, key, call, now).await;
                 None
             }
-            StandIn::Answer(call) => {
-                // One that was passed over and answered is done when it comes first.
-                if !is_head && standby.is_told(&self.subject.key) {
-                    return None;
-                }
-                let verdict = self.answer(&incoming, call, alone, now).await;
-                if verdict == Verdict::Done {
-                    standby.remember(self.subject.key.clone());
-                }
-                Some(verdict)
-            }
+            StandIn::Answer(call) => match place {
+                // The backend may have acted on it already.
+                _ if self.envelope.redrive > 0 => None,
+                Place::Head { is_untried: false } => None,
+                Place::Behind if standby.is_told(&self.subject.key) => None,
+                Place::Head { .. } | Place::Behind => self.answer(standby, &incoming, call, now).await,
+            },
         }
     }
 
-    /// Nobody hands it over any more: a person may, when the backend is back.
-    async fn park(&self, shut_since: Timestamp, now: Timestamp) -> Verdict {
+    /// Since when it waits: a letter that a person has redriven, since then.
+    fn waits_since(&self) -> Timestamp {
+        let sent_at = Timestamp::from_millis(self.record.sent_at_ms);
+        if self.envelope.redrive > 0 {
+            self.subject.received_at.max(sent_at)
+        } else {
+            self.subject.received_at
+        }
+    }
+
+    /// Nobody hands it over any more: a person may, when the backend is back. Settled under a claim, as every end is.
+    async fn park(&mut self, shut_since: Timestamp, alone: &Alone, now: Timestamp) -> Verdict {
         let hours = |since: Timestamp| now.since(since).as_secs() / 3600;
         let message = format!(
-            "it waited {} h for a backend that is away for {} h; redrive it when the backend is back",
-            hours(self.subject.received_at),
+            "it waited {} h for a backend that is away for {} h",
+            hours(self.waits_since()),
             hours(shut_since)
         );
-        let failure = Failure::new(TOO_OLD, &message, Disposition::Permanent, 0, now);
-        let raw = self.envelope.update;
-        let redrive = self.envelope.redrive;
-        let filed = self
-            .deps
-            .inbox
-            .file_dead(&self.subject, redrive, raw, &failure, now);
-        match filed.await {
-            Ok(Filed::Dead) => {
-                tracing::error!(trace_id = self.subject.trace_id, code = TOO_OLD, key = %self.subject.key, "dead letter");
-                Verdict::Done
-            }
-            Ok(Filed::Already) => Verdict::Done,
-            Ok(Filed::Done(record)) => self.dispatch_again(&record).await,
-            Ok(Filed::HeldUntil(until)) => Verdict::held(until.since(now)),
-            Err(error) => store_away(self.deps, self.record, &error),
-        }
-    }
-
-    /// Answers the Update itself: it is claimed and done, and never reaches the backend.
-    async fn answer(&mut self, incoming: &Incoming, call: Call, alone: &Alone, now: Timestamp) -> Verdict {
         let request = self.request(now);
         match self.claim(&request, alone).await {
             Ok(Claimed::Mine(claim)) => {
-                let outcome = Outcome::of(ANSWERED).then(call);
-                self.commit_without_run(&RunAs::Claimed(claim), incoming, outcome, now)
-                    .await
+                let run = RunAs::Claimed(claim);
+                let failure = self.failure(TOO_OLD, &message, Disposition::Permanent, &run);
+                let raw = self.envelope.update.to_owned();
+                self.settle(&run, Settled::Dead { raw, failure }).await
             }
             Ok(Claimed::Settled(verdict)) => verdict,
             Err(error) => store_away(self.deps, self.record, &error),
         }
+    }
+
+    /// Answers the Update itself: it is claimed and done, and never reaches the backend. Only one that nobody has tried:
+    /// whatever else is found, it waits.
+    async fn answer(
+        &self,
+        standby: &Standby,
+        incoming: &Incoming,
+        call: Call,
+        now: Timestamp,
+    ) -> Option<Verdict> {
+        let request = self.request(now);
+        let claim = match self.deps.inbox.claim(&self.subject, &request).await {
+            Ok(Claim::Acquired(claim)) => claim,
+            Ok(Claim::Refused(..)) => return None,
+            Err(error) => return Some(store_away(self.deps, self.record, &error)),
+        };
+        let (attempt, run) = (claim.attempt, RunAs::Claimed(claim));
+        if attempt > 1 {
+            return Some(self.wait_for_backend(&run, FIRST_WAIT).await);
+        }
+        let outcome = Outcome::of(ANSWERED).then(call);
+        let verdict = self.commit_without_run(&run, incoming, outcome, now).await;
+        if verdict == Verdict::Done {
+            standby.remember(self.subject.key.clone());
+        }
+        Some(verdict)
     }
 
     /// Says something beside the Update. What cannot be said now is said at its next delivery, or not at all.

@@ -213,9 +213,9 @@ async fn no_send_goes_to_a_held_chat_before_its_time_whoever_was_told_of_the_hol
     let world = world();
     let [first, second] = to_group(&world, 1, 2).await.try_into().unwrap();
     world.deps.api.answer("sendMessage", Err(throttled(30)));
-    assert_eq!(deliver(&world, &[first.clone()]).await.len(), 1);
+    assert_eq!(deliver(&world, std::slice::from_ref(&first)).await.len(), 1);
     world.deps.throttles.forget();
-    let waits = deliver(&world, &[second.clone()]).await;
+    let waits = deliver(&world, std::slice::from_ref(&second)).await;
     assert_eq!(waits, back(&[("m2.0", 30_250)]));
     assert_eq!(world.deps.api.calls().len(), 1);
     world.deps.clock.advance(Duration::from_secs(31));
