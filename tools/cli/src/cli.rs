@@ -161,6 +161,7 @@ mod tests {
             "penstock bench calls --json",
             "penstock drill kill-stack --json",
             "penstock drill crash-matrix --json",
+            "penstock drill backend-outage --framework grammy,built-in --json",
         ] {
             assert!(parse(line).is_ok(), "{line}");
         }

@@ -29,6 +29,24 @@ pub(crate) fn family(pid: u32) -> Vec<Process> {
     stack.into_iter().chain(children).collect()
 }
 
+/// All processes that a process has started, and that those have, while each of them has its parent.
+pub(crate) fn descendants(pid: u32) -> Vec<u32> {
+    let parents: Vec<(u32, u32)> = all().filter_map(|pid| Some((pid, parent(pid)?))).collect();
+    let mut found = vec![pid];
+    let mut next = 0;
+    while let Some(of) = found.get(next).copied() {
+        found.extend(
+            parents
+                .iter()
+                .filter(|(_, parent)| *parent == of)
+                .map(|(pid, _)| *pid),
+        );
+        next += 1;
+    }
+    found.remove(0);
+    found
+}
+
 /// Whether a process runs; one that only waits to be collected does not.
 pub(crate) fn is_running(pid: u32) -> bool {
     let Some(status) = status(pid) else { return false };

@@ -21,6 +21,8 @@ pub struct Story {
     pub sends: Vec<SendStory>,
     /// Its last failure.
     pub trouble: Option<Trouble>,
+    /// The codes of the tries that failed, oldest first; of many only the latest are kept.
+    pub failures: Vec<String>,
 }
 
 /// One call of the Bot API that an Update asks for.
@@ -58,10 +60,13 @@ impl Story {
             .filter_map(|(n, value)| send(n, value))
             .collect();
         sends.sort_by_key(|send| send.n);
-        let last_try = item
-            .get("tries")
-            .and_then(|value| value.as_l().ok())
-            .and_then(|tries| tries.last());
+        let tries = item.get("tries").and_then(|value| value.as_l().ok());
+        let mut tries: Vec<Trouble> = tries
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| trouble(entry.as_m().ok()?))
+            .collect();
+        let failures = tries.iter().map(|entry| entry.code.clone()).collect();
         Self {
             state: text(item, "state").unwrap_or_default(),
             attempts: number(item, "attempts")
@@ -69,7 +74,8 @@ impl Story {
                 .unwrap_or(0),
             received_at: number(item, "received_at"),
             ended_at: number(item, "done_at").or_else(|| number(item, "dead_at")),
-            trouble: last_try.and_then(|entry| entry.as_m().ok()).and_then(trouble),
+            trouble: tries.pop(),
+            failures,
             sends,
         }
     }
@@ -216,6 +222,7 @@ mod tests {
                 message: "why".to_owned()
             })
         );
+        assert_eq!(story.failures, ["first", "second"]);
         assert!(story.is_final());
     }
 
