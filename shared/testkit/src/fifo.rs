@@ -192,11 +192,10 @@ impl FifoQueue {
 
     /// Hides a hand-over for that long from now; `false` if its handle is stale, or it would be hidden for too long.
     pub fn hide(&mut self, receipt: &str, hidden_for: Duration, now: Timestamp) -> bool {
-        let found = self
-            .messages
-            .iter_mut()
-            .find(|message| message.receipt() == receipt);
-        let Some(message) = found.filter(|message| message.visible_at > now) else {
+        let id = receipt.split('#').next().unwrap_or_default();
+        let found = self.messages.iter_mut().find(|message| message.id == id);
+        let is_held = |message: &&mut Message| message.receipt() == receipt && message.visible_at > now;
+        let Some(message) = found.filter(is_held) else {
             return false;
         };
         if now + hidden_for > message.received_at + LONGEST_HIDDEN {

@@ -7,6 +7,7 @@
 mod book;
 mod bot;
 mod hub;
+mod outage;
 mod people;
 mod plan;
 mod ports;
