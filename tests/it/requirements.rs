@@ -9,7 +9,7 @@ use crate::repository::root;
 /// Requirements in all: R001 to R221.
 const ALL: usize = 221;
 /// How many may be open. Whoever closes one lowers this; nobody raises it.
-const MOST_OPEN: usize = 88;
+const MOST_OPEN: usize = 84;
 
 struct Row {
     id: String,

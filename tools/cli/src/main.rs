@@ -1,7 +1,5 @@
 //! `penstock`: the pipeline on this machine, and the tools around it. Never holds a rule of the pipeline.
 
-mod account;
-mod age;
 mod bench;
 mod called;
 mod cli;
@@ -13,7 +11,7 @@ mod feed;
 mod figures;
 mod ledger;
 mod load;
-mod place;
+mod operator;
 mod post;
 mod print;
 mod processes;

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::called;
 use crate::failure::{Ended, Failure};
-use crate::place::{Place, PlaceArgs};
+use crate::operator::place::{Place, PlaceArgs};
 use crate::print;
 use crate::table::{Align, lines};
 

@@ -12,9 +12,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{failed, redrive_command};
-use crate::account::Account;
 use crate::failure::{Ended, Failure};
-use crate::place::PlaceArgs;
+use crate::operator::account::Account;
+use crate::operator::place::PlaceArgs;
 use crate::print;
 use crate::trace::Subject;
 

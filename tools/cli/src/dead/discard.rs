@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::failed;
 use super::select::{SelectArgs, Selected};
-use crate::account::Account;
 use crate::failure::{Ended, Failure};
-use crate::place::{Place, PlaceArgs};
+use crate::operator::account::Account;
+use crate::operator::place::{Place, PlaceArgs};
 use crate::print;
 
 /// Which ones.

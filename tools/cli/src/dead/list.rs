@@ -8,10 +8,10 @@ use penstock_ports::{AttentionKind, Letter, Need};
 use serde::Serialize;
 
 use super::select::FilterArgs;
-use crate::age;
 use crate::called;
 use crate::failure::{Ended, Failure};
-use crate::place::PlaceArgs;
+use crate::operator::age;
+use crate::operator::place::PlaceArgs;
 use crate::print;
 use crate::table::{Align, lines};
 

@@ -14,7 +14,7 @@ use penstock_domain::ids::LedgerKey;
 use crate::called;
 use crate::cli::EXIT_CODES;
 use crate::failure::{Ended, Failure};
-use crate::place::PlaceArgs;
+use crate::operator::place::PlaceArgs;
 
 /// Dead letters.
 #[derive(Debug, Subcommand)]

@@ -8,10 +8,10 @@ use penstock_domain::ids::{BotId, MessageGroupId, Scope};
 use penstock_ports::{AttentionKind, Letter, Need};
 use penstock_repair::{Filter, Found, find};
 
-use crate::age;
 use crate::called;
 use crate::failure::Failure;
-use crate::place::Place;
+use crate::operator::age;
+use crate::operator::place::Place;
 use crate::print;
 use crate::trace::Subject;
 

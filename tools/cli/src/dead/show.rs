@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{failed, redrive_command};
 use crate::failure::{Ended, Failure};
-use crate::place::PlaceArgs;
+use crate::operator::place::PlaceArgs;
 use crate::print;
 use crate::trace::{Subject, utc};
 

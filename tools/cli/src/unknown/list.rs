@@ -8,9 +8,10 @@ use serde::Serialize;
 
 use super::sends::Send;
 use crate::failure::{Ended, Failure};
-use crate::place::PlaceArgs;
+use crate::operator::age;
+use crate::operator::place::PlaceArgs;
 use crate::table::{Align, lines};
-use crate::{age, called, print};
+use crate::{called, print};
 
 /// Which ones.
 #[derive(Debug, Args)]

@@ -10,9 +10,9 @@ use penstock_repair::{RepairError, resend, settle_unknown};
 use serde::Serialize;
 
 use super::failed;
-use crate::account::Account;
 use crate::failure::{Ended, Failure};
-use crate::place::{Place, PlaceArgs};
+use crate::operator::account::Account;
+use crate::operator::place::{Place, PlaceArgs};
 use crate::print;
 use crate::trace::Subject;
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::failed;
 use super::sends::Send;
 use crate::failure::{Ended, Failure};
-use crate::place::PlaceArgs;
+use crate::operator::place::PlaceArgs;
 use crate::trace::{Subject, utc};
 use crate::{called, print};
 

@@ -29,6 +29,10 @@ const KNOWN: &[&str] = &[
     "cargo run -- dev --headless --exit-when-idle --events events/",
     // Run by the tests of `forward.rs`.
     "cargo run -- dev --forward http://localhost:3000",
+    // Run by the test of `unknown.rs`, with these arguments.
+    "cargo run -- status",
+    "cargo run -- unknown list",
+    "cargo run -- unknown settle KEY --sent --reason \"seen in the chat\"",
     "cargo run -- trigger text",
     "cargo run -- trace ID",
     // Run by the tests of `dead.rs`, with these arguments.

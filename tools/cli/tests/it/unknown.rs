@@ -132,6 +132,21 @@ fn an_unknown_send_is_listed_shown_and_settled_by_a_person_with_an_audit() {
         (list["total"].as_u64(), list["sends"][0]["code"].as_str()),
         (Some(3), Some("timeout"))
     );
+    let status = run(&["status", "--state-dir", state]);
+    assert!(
+        text(&status.stdout).ends_with("2 need a person\n"),
+        "{}",
+        told(&status)
+    );
+    assert!(
+        text(&status.stderr).contains("unknown list --state-dir"),
+        "{}",
+        told(&status)
+    );
+    assert_eq!(
+        json(&run(&["status", "--json", "--state-dir", state]))["backend"]["state"],
+        "up"
+    );
     let shown = unknown(state, &["show", "1"]);
     let story = text(&shown.stdout);
     assert!(
