@@ -96,6 +96,9 @@ pub(crate) async fn run(args: &BackendOutageArgs) -> Result<Ended, Failure> {
     let report = Report {
         updates_per_second: f64::from(args.updates_per_second),
         chats: args.chats,
+        before: args.before,
+        down: args.down,
+        after: args.after,
         rows,
     };
     if args.json {

@@ -24,6 +24,10 @@ pub(super) struct Row {
 pub(super) struct Report {
     pub(super) updates_per_second: f64,
     pub(super) chats: u32,
+    /// Seconds before the kill, from it to the next start, and for which updates are posted after that.
+    pub(super) before: u64,
+    pub(super) down: u64,
+    pub(super) after: u64,
     pub(super) rows: Vec<Row>,
 }
 
@@ -70,8 +74,8 @@ impl Report {
 
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!(
-            "{} updates a second over {} chats; the backend killed (SIGKILL) and started again",
-            self.updates_per_second, self.chats
+            "{} updates a second over {} chats: {} s, SIGKILL, {} s, started again, {} s more",
+            self.updates_per_second, self.chats, self.before, self.down, self.after
         )];
         for row in &self.rows {
             lines.push(String::new());
@@ -187,6 +191,9 @@ mod tests {
         let mut report = Report {
             updates_per_second: 50.0,
             chats: 200,
+            before: 120,
+            down: 20,
+            after: 10,
             rows: vec![Row::judged("grammy", 20.04, verdict)],
         };
         let told = report.lines().join("\n");
