@@ -1,6 +1,8 @@
 //! The arrows: every failpoint, what else has to be armed so that it can be reached, and which runs a plan has. Pure.
 
-use penstock_aws::hooks::POINTS;
+use penstock_aws::hooks::{BACKEND_POINTS, POINTS};
+
+use super::forward::is_forward;
 
 /// Where a worker has to die first.
 const DIES_FIRST: &str = "ledger.commit.before";
@@ -60,13 +62,20 @@ pub(super) fn long(arrows: &[&'static str]) -> Vec<Plan> {
     plans
 }
 
-/// So many runs, the same for the same seed: no arrow twice before each was drawn once.
+/// So many runs, the same for the same seed: no arrow twice before each was drawn once, and at least one of those that
+/// only a backend's Updates pass.
 pub(super) fn sampled(arrows: &[&'static str], runs: usize, seed: u64) -> Vec<Plan> {
     let mut draw = fastrand::Rng::with_seed(seed);
     let mut plans = Vec::new();
     while plans.len() < runs && !arrows.is_empty() {
         let mut order = arrows.to_vec();
         draw.shuffle(&mut order);
+        if plans.is_empty()
+            && let Some(place) = order.iter().position(|arrow| is_forward(arrow))
+            && place >= runs
+        {
+            order.swap(place, draw.usize(..runs));
+        }
         plans.extend(order.into_iter().map(|arrow| Plan {
             arrow,
             nth: draw.u32(1..=LATER),
@@ -80,7 +89,12 @@ pub(super) fn sampled(arrows: &[&'static str], runs: usize, seed: u64) -> Vec<Pl
 /// All arrows, or those whose name holds the text.
 pub(super) fn named(text: Option<&str>) -> Vec<&'static str> {
     let is_meant = |point: &&&str| text.is_none_or(|text| point.contains(text));
-    POINTS.iter().filter(is_meant).copied().collect()
+    POINTS
+        .iter()
+        .chain(BACKEND_POINTS)
+        .filter(is_meant)
+        .copied()
+        .collect()
 }
 
 #[cfg(test)]
@@ -97,7 +111,7 @@ mod tests {
             .filter(|plan| plan.alone == Alone::All)
             .map(|plan| plan.arrow)
             .collect();
-        assert_eq!(alone, POINTS.iter().copied().collect());
+        assert_eq!(alone, POINTS.iter().chain(BACKEND_POINTS).copied().collect());
         assert!(plans[0].arrow.starts_with("ledger.take_over."));
     }
 
@@ -111,6 +125,16 @@ mod tests {
         assert_eq!(different.len(), 12);
         assert_eq!(sampled(&arrows, 2 * arrows.len(), 7).len(), 2 * arrows.len());
         assert!(sampled(&[], 3, 7).is_empty());
+    }
+
+    #[test]
+    fn every_sample_has_an_arrow_of_the_forward_part() {
+        for seed in 0..100 {
+            for runs in [1, 12] {
+                let plans = sampled(&named(None), runs, seed);
+                assert!(plans.iter().any(|plan| is_forward(plan.arrow)), "{seed}");
+            }
+        }
     }
 
     #[test]

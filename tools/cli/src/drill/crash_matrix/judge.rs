@@ -58,6 +58,8 @@ pub(super) struct Found {
     pub(super) doubled: usize,
     /// Sends that were delivered after one of a later Update of their group.
     pub(super) out_of_order: usize,
+    /// Tries that handed an Update over again: no violation where the one before died with its process.
+    pub(super) handed_again: usize,
     /// Sends of which nobody knows whether they were delivered: an end, and no violation.
     pub(super) unknown: usize,
     /// What is wrong, for people.

@@ -3,6 +3,8 @@
 //! own.
 
 mod arrows;
+mod backend;
+mod forward;
 mod judge;
 mod load;
 mod report;
@@ -21,6 +23,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use self::arrows::{Alone, Plan, long, named, sampled};
+use self::forward::is_forward;
 use self::load::{Case, Ids, kinds};
 use self::report::{Report, Row};
 use self::rig::Rig;
@@ -61,7 +64,7 @@ pub(crate) async fn run(args: &CrashMatrixArgs) -> Result<Ended, Failure> {
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
     let arrows = named(args.arrow.as_deref());
     if arrows.is_empty() {
-        let all = penstock_aws::hooks::POINTS.join(", ");
+        let all = named(None).join(", ");
         return Err(Failure::NotFound(anyhow!(
             "no arrow has that in its name; these are: {all}"
         )));
@@ -132,8 +135,16 @@ async fn one(plan: &Plan, scale: f64, crashes: u32, limit: Duration) -> Result<R
         nth: plan.nth,
         ..Row::default()
     };
-    match crash(plan, crashes, &mut rig, &mut row).await {
-        Ok(()) => row.add(rig.judge().await?),
+    let crashed = if is_forward(plan.arrow) {
+        forward::crash(plan, crashes, &mut rig, &mut row).await
+    } else {
+        crash(plan, crashes, &mut rig, &mut row).await.map(|()| 0)
+    };
+    match crashed {
+        Ok(may_double) => {
+            row.add(rig.judge().await?);
+            row.add(rig.judge_handed(may_double));
+        }
         // What has not come to its end is not lost: it still waits.
         Err(error) => row.troubles.push(format!("{error:#}; not judged")),
     }

@@ -23,6 +23,8 @@ pub(super) struct Row {
     pub(super) doubled: usize,
     pub(super) out_of_order: usize,
     pub(super) unknown: usize,
+    /// Tries that handed an Update to its backend again, after one that died with its process.
+    pub(super) handed_again: usize,
     pub(super) seconds: f64,
     /// What is wrong.
     pub(super) troubles: Vec<String>,
@@ -35,6 +37,7 @@ impl Row {
         self.doubled += found.doubled;
         self.out_of_order += found.out_of_order;
         self.unknown += found.unknown;
+        self.handed_again += found.handed_again;
         self.troubles.extend(found.troubles);
     }
 
@@ -83,6 +86,7 @@ pub(super) struct Report {
     pub(super) doubled: usize,
     pub(super) out_of_order: usize,
     pub(super) unknown: usize,
+    pub(super) handed_again: usize,
     /// Arrows that no run hit: of those nothing is known.
     pub(super) never_hit: Vec<String>,
     pub(super) seconds: f64,
@@ -109,6 +113,7 @@ impl Report {
             doubled: sum(|row| row.doubled),
             out_of_order: sum(|row| row.out_of_order),
             unknown: sum(|row| row.unknown),
+            handed_again: sum(|row| row.handed_again),
             never_hit,
             seconds: (time.as_secs_f64() * 10.0).round() / 10.0,
             rows,
@@ -128,6 +133,12 @@ impl Report {
         }
         if !self.never_hit.is_empty() {
             lines.push(format!("never hit: {}", self.never_hit.join(", ")));
+        }
+        if self.handed_again > 0 {
+            lines.push(format!(
+                "handed to the backend again, after a try that died with its process: {}",
+                self.handed_again
+            ));
         }
         lines.push(format!(
             "{} arrows, {} never hit; {} crashes, {} updates: {} lost  {} doubled  {} out of order  {} unknown; {}",

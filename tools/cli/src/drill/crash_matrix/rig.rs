@@ -11,12 +11,14 @@ use penstock_domain::ledger::{Record, Retention, State};
 use penstock_domain::method::{Repeat, repeat};
 use penstock_events::Secret;
 use penstock_formats::quarantine::Quarantined;
-use penstock_local::{SimulatedTelegram, Stack, StackOptions, Telegram};
+use penstock_local::{ForwardOptions, SimulatedTelegram, Stack, StackOptions, Telegram};
 use penstock_ports::Inbox as _;
 use serde_json::{Value, json};
 use telegram_sim::{Fault, FaultKind};
 
 use super::arrows::{PROCESSES, Plan, dies_first};
+use super::backend::Backend;
+use super::forward::{self, is_forward};
 use super::judge::{Called, Fate, Found, Seen, Send, judge};
 use super::load::{Case, Ids, Put, Raw, Wanted};
 use super::special::{OUTBOUND, UPDATES, chat_of};
@@ -42,6 +44,8 @@ pub(super) struct Rig {
     tokens: Tokens,
     arrow: &'static str,
     limit: Duration,
+    /// What Updates are handed to; without one the example bot has them.
+    backend: Option<Backend>,
     pub(super) ids: Ids,
     /// What was put in and is judged, with the name of its case, in that order.
     put: Vec<(String, Wanted)>,
@@ -68,7 +72,16 @@ impl Rig {
                 tokens.dir().display().to_string(),
             ),
         ]);
-        options.run_example_bot();
+        let backend = if is_forward(plan.arrow) {
+            Some(Backend::start()?)
+        } else {
+            options.run_example_bot();
+            None
+        };
+        options.forward = backend.as_ref().map(|backend| ForwardOptions {
+            url: backend.url(),
+            secret: None,
+        });
         options.telegram = Telegram::Simulated(SimulatedTelegram {
             limits: Some(no_limits()),
             ..SimulatedTelegram::default()
@@ -82,6 +95,7 @@ impl Rig {
             tokens,
             arrow: plan.arrow,
             limit,
+            backend,
             put: Vec::new(),
         })
     }
@@ -125,6 +139,31 @@ impl Rig {
         }
         self.rest().await?;
         Ok(self.disarm() == 0)
+    }
+
+    /// Puts all cases in while the backend is away, and lets it come back after a while. Gives back how often the armed
+    /// arrow was hit.
+    pub(super) async fn outage(
+        &mut self,
+        cases: &[Case],
+        crashes: u32,
+        secs: u64,
+    ) -> Result<u32, anyhow::Error> {
+        if let Some(backend) = &mut self.backend {
+            backend.go_away().await?;
+        }
+        self.hold(&[UPDATES]).await?;
+        self.arm(crashes, PROCESSES)?;
+        for case in cases {
+            self.put(case).await?;
+        }
+        self.release(&[UPDATES])?;
+        self.pass_secs(secs).await;
+        if let Some(backend) = &mut self.backend {
+            backend.come_back()?;
+        }
+        self.rest().await?;
+        Ok(crashes.saturating_sub(self.disarm()))
     }
 
     fn arm(&self, crashes: u32, processes: u32) -> Result<(), anyhow::Error> {
@@ -254,7 +293,7 @@ impl Rig {
         Ok(())
     }
 
-    async fn pass_secs(&self, secs: u64) {
+    pub(super) async fn pass_secs(&self, secs: u64) {
         let scale = self.stack.view().clock().scale();
         tokio::time::sleep(Duration::from_secs(secs).div_f64(scale)).await;
     }
@@ -325,6 +364,18 @@ impl Rig {
             }
         }
         Ok(judge(&fates, &self.delivered()?, &counters))
+    }
+
+    /// Judges what the backend was handed, if there is one.
+    pub(super) fn judge_handed(&self, may_double: usize) -> Found {
+        let Some(backend) = &self.backend else {
+            return Found::default();
+        };
+        let put = self.put.iter().filter_map(|(_, wanted)| match &wanted.raw {
+            Raw::Json(update) => Some((update["update_id"].as_i64()?, wanted.group.clone())),
+            Raw::Quarantined(_) | Raw::Text(_) => None,
+        });
+        forward::judge(&put.collect::<Vec<_>>(), &backend.handed(), may_double)
     }
 
     /// What simulated Telegram carried out, in order.
