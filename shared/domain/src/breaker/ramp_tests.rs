@@ -77,10 +77,10 @@ fn who_gets_no_place_waits_longer_as_the_ramp_goes_on() {
         let ahead = Duration::from_secs(ahead);
         ramp_wait(at(0), ahead, at(secs * 1_000), Jitter::new(draw)).as_secs()
     };
-    let waits: Vec<_> = [0, 5, 30, 55, 500].map(|secs| wait(secs, 0, 0.0)).into();
-    assert_eq!(waits, [5, 10, 35, 60, 60]);
+    let waits: Vec<_> = [0, 5, 15, 30, 500].map(|secs| wait(secs, 0, 0.0)).into();
+    assert_eq!(waits, [5, 10, 20, 20, 20]);
     assert_eq!(wait(5, 0, 0.5), 15);
-    assert_eq!(wait(0, 20, 0.0), 20, "what is before it is waited for");
+    assert_eq!(wait(0, 30, 0.0), 30, "what is before it is waited for");
 }
 
 proptest! {

@@ -16,9 +16,9 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(600);
 pub const LONGEST_WAIT_LATER: Duration = Duration::from_secs(1_800);
 /// When the second day begins for an Update.
 pub const FIRST_DAY: Duration = Duration::from_secs(86_400);
-/// Longest wait for a place in the ramp before jitter: two of its steps, so that a gate is not polled and a step that
-/// lets more through is noticed soon.
-pub const LONGEST_RAMP_WAIT: Duration = Duration::from_secs(60);
+/// Longest wait for a place in the ramp before jitter (20 s): less than one of its steps, so that a step that lets more
+/// through is used from its beginning; whoever finds the gate full does not ask the table again.
+pub const LONGEST_RAMP_WAIT: Duration = Duration::from_secs(20);
 /// Most jitter on a wait, as a part of it. It only adds: shorter waits would be more receives.
 pub(super) const WAIT_SPREAD: f64 = 0.2;
 
@@ -36,7 +36,7 @@ pub fn deferral(since: Timestamp, received_at: Timestamp, now: Timestamp, draw: 
 }
 
 /// The wait of an Update for which the ramp that began then has no place, `ahead` being what its gate has before it. It
-/// grows with the ramp, up to a minute, and up to doubles by jitter, which spreads what would come back together.
+/// grows with the ramp, up to 20 s, and up to doubles by jitter, which spreads what would come back together.
 #[must_use]
 pub fn ramp_wait(ramp_at: Timestamp, ahead: Duration, now: Timestamp, draw: Jitter) -> Duration {
     let wait = now
